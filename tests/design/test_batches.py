@@ -46,6 +46,37 @@ def test_servers_of_one_script_are_up_together() -> None:
     ]
 
 
+def test_cells_that_differ_in_script_are_up_together_where_a_study_says_so() -> None:
+    asked = study(SERVER, SCRIPT, PAGES)
+    wide = replace(asked, design=replace(asked.design, together="all"))
+
+    assert [len(batch) for batch in labels(wide)] == [4, 4, 4, 4]
+    assert {tuple({one.split(", ")[2] for one in batch}) for batch in labels(wide)} == {
+        ("huge",),
+        ("small",),
+    }
+    assert design_digest(wide) != design_digest(asked)
+
+
+def test_options_alone_keep_cells_apart_unless_a_study_says_otherwise() -> None:
+    rows = Factor("rows", (Level("few", options={"rows": 1}), Level("many", options={"rows": 9})))
+    asked = replace(study(rows), factors=(Factor("server", SERVER.levels[:1]), rows))
+    wide = replace(asked, design=replace(asked.design, together="all"))
+
+    assert order_of(asked) == "runs"
+    assert '`together = "all"`' in (why_not_turns(asked) or "")
+    assert order_of(wide) == "turns"
+
+
+def test_a_server_by_url_has_the_tables_of_one_script_at_a_time() -> None:
+    there = Factor("server", (Level("there", "url:postgresql://localhost/test"),))
+    asked = replace(study(SCRIPT), factors=(there, SCRIPT))
+    wide = replace(asked, design=replace(asked.design, together="all"))
+
+    assert order_of(wide) == "runs"
+    assert "[design]" not in (why_not_turns(asked) or "")
+
+
 def test_a_state_of_the_host_is_not_shared() -> None:
     assert sorted(labels(study(PAGES, order="turns"))) == [
         ["new, huge", "old, huge"],

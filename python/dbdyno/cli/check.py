@@ -25,6 +25,7 @@ from dbdyno.conduct.estimate import Estimate, estimate
 from dbdyno.conduct.examine import Started, examine, examine_servers
 from dbdyno.conduct.foreseen import can_be_foreseen, foreseen
 from dbdyno.conduct.left_out import lacking_cells
+from dbdyno.conduct.level_loads import changed_loads
 from dbdyno.conduct.load import load_study, scale_reason
 from dbdyno.conduct.load_keys import passed_on
 from dbdyno.conduct.needs import Machine, lacks, this_machine
@@ -209,6 +210,8 @@ def explanation(
         yield f"search   {_search(study.load.find_max)}"
     for group in study.load.groups:
         yield f"beside   {group.name}: {clients(group.clients)}, {_pace(group)}"
+    for level, keys in changed_loads(study):
+        yield f"changes  {level}: {keys}"
     half_width = study.design.stop_half_width
     stops = half_width is not None and plan.blocks > FIRST_LOOK
     blocks = f"{FIRST_LOOK} to {plan.blocks}" if stops else str(plan.blocks)

@@ -22,17 +22,19 @@ from dbdyno.conduct.cell_server import open_cell_server
 from dbdyno.conduct.code import own_scripts
 from dbdyno.conduct.connection import missing_for_connections, run_target, wants_tls
 from dbdyno.conduct.left_out import lacking_cells, why_nothing_to_run
+from dbdyno.conduct.level_loads import load_path
 from dbdyno.conduct.load import study_script_path, study_scripts
 from dbdyno.conduct.preflight import limits, require
 from dbdyno.conduct.proxy import program_of_proxy
 from dbdyno.conduct.room import most_clients, require_room
 from dbdyno.conduct.tool import tool_of
+from dbdyno.design.cells import cells
 from dbdyno.engine import Engine, plan_engine, run_engine, run_spec
 from dbdyno.engine.plan import plans_remembered
 from dbdyno.errors import ConnectError, LabError, MachineError, StudyError
 from dbdyno.formats.study import StudyFile
 from dbdyno.guard.scratch import scratch_folder
-from dbdyno.model import Arrival, Cell, Option, Plan, Replay, Tables
+from dbdyno.model import Arrival, Cell, Option, Plan, Replay, Tables, load_of
 from dbdyno.servers import (
     Capacity,
     Source,
@@ -120,7 +122,7 @@ def _complaints(
         if not run_code and at_path(cell.provision) is not None:
             continue  # Only its programs could say what they are.
         try:
-            require_room(cell, loaded.study.load, machine, engine)
+            require_room(cell, load_of(loaded.study.load, cell), machine, engine)
             _try_settings(files, cell, engine, scratch)
             require_available(cell.provision)
         except LabError as error:
@@ -205,6 +207,11 @@ def _empty_replays(loaded: StudyFile) -> Iterator[LabError]:
     load = loaded.study.load
     paces: list[tuple[tuple[str, ...], Arrival]] = [(("load", "arrival"), load.arrival)]
     paces += [(("load", "group", g.name, "arrival"), g.arrival) for g in load.groups]
+    for cell in cells(loaded.study):
+        of_cell = load_of(load, cell)
+        arrivals = (of_cell.arrival, *(group.arrival for group in of_cell.groups))
+        if cell.load:
+            paces += [((*load_path(loaded, cell), "arrival"), arrival) for arrival in arrivals]
     for path, arrival in paces:
         if isinstance(arrival, Replay):
             with suppress(OSError, UnicodeDecodeError):
@@ -283,7 +290,7 @@ def _spec(
     files: _StudyFiles, cell: Cell, command: str, target: Mapping[str, object], clients: int
 ) -> Mapping[str, object]:
     """As in a run, but with one client per group, since none will connect."""
-    load = files.loaded.study.load
+    load = load_of(files.loaded.study.load, cell)
     if clients == 1:
         groups = tuple(replace(group, clients=1) for group in load.groups)
         load = replace(load, groups=groups, errors=replace(load.errors, reconnect_s=0.0))

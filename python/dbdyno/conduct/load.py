@@ -9,6 +9,7 @@ from pathlib import Path
 
 from dbdyno.conduct.connection import check_connections
 from dbdyno.conduct.host import check_host
+from dbdyno.conduct.level_loads import check_level_loads, load_path
 from dbdyno.conduct.needs import this_machine
 from dbdyno.conduct.proxy import check_proxies
 from dbdyno.conduct.sampling import check_metrics, check_sources
@@ -22,7 +23,7 @@ from dbdyno.errors import ScriptError, ServerError, StudyError, UsageError
 from dbdyno.formats.complaint import KeyPath, level_path, nearest_hint
 from dbdyno.formats.study import PAPER, StudyFile, read_study
 from dbdyno.generators.generator import find_file
-from dbdyno.model import Cell, Study
+from dbdyno.model import GROUPS, Cell, Study, load_of
 from dbdyno.servers import parse_provision, programs_not_asked
 
 SMALL = "small"
@@ -77,6 +78,7 @@ def _check(loaded: StudyFile, *, run_code: bool) -> None:
     _check_servers(loaded)
     check_host(loaded)
     check_connections(loaded)
+    check_level_loads(loaded)
     check_proxies(loaded)
     check_topologies(loaded)
     folders = study_script_path(loaded)
@@ -201,6 +203,11 @@ def _named_scripts(loaded: StudyFile) -> Mapping[str, KeyPath]:
     for group in loaded.study.load.groups:
         if group.script is not None:
             scripts.setdefault(group.script, ("load", "group", group.name, "script"))
+    for cell in cells(loaded.study):
+        for group in load_of(loaded.study.load, cell).groups:
+            if group.script is not None and group.script not in scripts:
+                path = (*load_path(loaded, cell, GROUPS), "group", group.name, "script")
+                scripts[group.script] = path
     return scripts
 
 

@@ -6,13 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import partial
 
+from dbdyno.conduct.level_loads import KEYS, load_path
 from dbdyno.design.cells import cells
 from dbdyno.formats.complaint import KeyPath, level_path
 from dbdyno.formats.study import StudyFile, deciding_level
 from dbdyno.generators.carried import OF_THE_ENGINE, NotCarriedOutError, is_neutral
 from dbdyno.generators.generator import Generator
 from dbdyno.generators.registry import find_generator
-from dbdyno.model import Cell, Level, Study
+from dbdyno.model import Cell, Level, Study, load_of
 from dbdyno.servers import parse_provision
 
 _CLIENTS = "clients"
@@ -22,7 +23,9 @@ _ENGINE_DOES = "leave it out; the engine carries it out (no `generator`)"
 def passed_on(study: Study) -> Mapping[str, Mapping[str, str]]:
     """Program → key of `[load]` → the words by which it gets it; of a study that was checked."""
     return {
-        cell.generator: find_generator(cell.generator).carries_out(study.load, cell.options)
+        cell.generator: find_generator(cell.generator).carries_out(
+            load_of(study.load, cell), cell.options
+        )
         for cell in cells(study)
         if not cell.abilities.takes_every_key
     }
@@ -48,8 +51,10 @@ _Wrong = Iterator[tuple[KeyPath, str, str | None]]
 
 
 def _of_load(loaded: StudyFile, cell: Cell, generator: Generator, *, by_engine: bool) -> _Wrong:
-    load, name = loaded.study.load, cell.generator
-    stated = _stated(loaded, ("load",))
+    load, name = load_of(loaded.study.load, cell), cell.generator
+    changed = {KEYS.get(key, key): key for key in cell.load}
+    by_level = {key: (*load_path(loaded, cell, name), key) for key, name in changed.items()}
+    stated = {**_stated(loaded, ("load",)), **by_level}
     try:
         carried = generator.carries_out(load, cell.options)
     except NotCarriedOutError as refusal:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dbdyno.design.cells import cells
 from dbdyno.errors import LabError
 from dbdyno.formats.study import StudyFile, deciding_level
-from dbdyno.model import Cell
+from dbdyno.model import Cell, load_of
 from dbdyno.servers import Source, parse_provision, parse_tool
 from dbdyno.servers.protocol import Wish
 from dbdyno.servers.sources.tool import tool_text
@@ -39,7 +39,8 @@ def check_proxies(loaded: StudyFile) -> None:
             proxy = find_proxy(wish.kind)
             parse_tool(tool_text(wish.kind, wish.version))
             proxy.check(wish.settings)
-            for told in _wrong(cell, wish, proxy, prepared=loaded.study.load.prepared_statements):
+            prepared = load_of(loaded.study.load, cell).prepared_statements
+            for told in _wrong(cell, wish, proxy, prepared=prepared):
                 raise loaded.error(path, f"`proxy`: {told}")
         except ValueError as error:
             raise loaded.error(path, f"`proxy`: {error}") from error

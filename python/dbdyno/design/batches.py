@@ -2,7 +2,8 @@
 
 Noise of a machine drifts over seconds to minutes. Cells that are compared are therefore set up
 together and driven in turns of a few seconds, wherever they can be up at the same time: they load
-the same script with the same options by the engine, and ask for the same state of what every
+the same script with the same options by the engine (or others too, if the study says so: each has a
+server and data of its own), and ask for the same state of what every
 process of the host sees. File systems, networks, limits and processors can be each run's own.
 """
 
@@ -12,7 +13,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from dbdyno.design.cells import cells
-from dbdyno.model import OWN_HOST_PARTS, Cell, Order, Plan, PlannedRun, Study
+from dbdyno.model import OWN_HOST_PARTS, Cell, Order, Plan, PlannedRun, Study, Together
 
 LEAST_TURNS = 2
 """A step with fewer turns of each cell is one window: turns would not show their spread."""
@@ -38,10 +39,12 @@ def why_not_turns(study: Study) -> str | None:
             f"{design.turn_s:g} s"
         )
     matrix = cells(study)
-    if len({together(cell) for cell in matrix}) == len(matrix):
+    if len({together(cell, design.together) for cell in matrix}) == len(matrix):
+        others = len({together(cell, "all") for cell in matrix}) < len(matrix)
+        asked = ' (`together = "all"` in [design] lets cells differ in script and options)'
         return (
             "no two cells can be up together: they differ in script, options, tool, or in what "
-            "every process of the host sees"
+            f"every process of the host sees{asked if others else ''}"
         )
     return None
 
@@ -58,15 +61,23 @@ def batches(plan: Plan, runs: Sequence[PlannedRun]) -> tuple[tuple[PlannedRun, .
         return tuple((run,) for run in runs)
     groups: dict[tuple[int, str], list[PlannedRun]] = {}
     for run in runs:
-        groups.setdefault((run.block, together(run.cell)), []).append(run)
+        groups.setdefault((run.block, together(run.cell, plan.together)), []).append(run)
     return tuple(tuple(group) for group in groups.values())
 
 
-def together(cell: Cell) -> str:
-    """Cells with the same key can be up together; a tool can't pause, so it stays alone."""
+def together(cell: Cell, which: Together) -> str:
+    """Cells with the same key can be up together; a tool can't pause, so it stays alone. Tables of
+    two scripts or options can't be in one server that is somebody else's."""
     alone = "" if cell.abilities.can_pause else json.dumps(_plain(cell.levels))
     host = sorted((name, wish) for name, wish in cell.host.items() if name not in OWN_HOST_PARTS)
-    return json.dumps([cell.script, _plain(cell.options), host, alone, cell.most_clients])
+    work = [cell.script, _plain(cell.options)]
+    if which == "all" and not cell.provision.startswith(BY_URL):
+        work = ["", []]
+    return json.dumps([*work, host, alone, cell.most_clients])
+
+
+BY_URL = "url:"
+"""Beginning of a provision: a server that was there before, and may be several cells'."""
 
 
 def _plain(values: Mapping[str, object]) -> object:

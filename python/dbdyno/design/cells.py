@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import product
 
-from dbdyno.model import AGAIN, Cell, Level, Option, Study, abilities
+from dbdyno.model import AGAIN, Cell, Level, Option, Study, abilities, joined
 
 LevelsKey = tuple[tuple[str, str], ...]
 """Levels as a key: what tells a cell of a study from the others, whatever their order."""
@@ -59,6 +59,7 @@ def _cell(study: Study, combination: tuple[tuple[str, Level], ...]) -> Cell:
     proxy: Mapping[str, object] = {}
     topology: Mapping[str, object] = {}
     most_clients: int | None = None
+    load: Mapping[str, object] = {}
     for _, level in combination:
         provision = level.provision or provision
         script = level.script or script
@@ -71,6 +72,7 @@ def _cell(study: Study, combination: tuple[tuple[str, Level], ...]) -> Cell:
         proxy = level.proxy or proxy
         topology = level.topology or topology
         most_clients = level.most_clients or most_clients
+        load = joined(load, level.load) if level.load else load
     if provision is None or (script is None and abilities(generator).takes_script):
         raise ValueError("a checked study gives every cell a server and a script")
     return Cell(
@@ -87,4 +89,5 @@ def _cell(study: Study, combination: tuple[tuple[str, Level], ...]) -> Cell:
         most_clients=most_clients,
         tables=study.workload.tables,
         c_functions=c_functions,
+        load=load,
     )

@@ -73,8 +73,9 @@ LATER: Mapping[type, Mapping[str, object]] = {
         "most_clients": None,
         "tables": None,
         "c_functions": (),
+        "load": {},
     },
-    Design: {"stop_half_width": None},
+    Design: {"stop_half_width": None, "together": "alike"},
 }
 """Type → keys that came later, each with the value at which it is left out."""
 

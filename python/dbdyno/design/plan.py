@@ -30,7 +30,7 @@ def plan(study: Study, *, seed: int | None = None, blocks: int | None = None) ->
     varying = [factor.name for factor in study.factors if len(factor.levels) > 1]
     orders = first_orders(len(matrix), blocks, derive_seed(seed, "order"))
     if order_of(study) == "turns":
-        orders = _batch_by_batch(matrix, orders, derive_seed(seed, "batches"))
+        orders = _batch_by_batch(study, matrix, orders, derive_seed(seed, "batches"))
     runs: list[PlannedRun] = []
     for block, order in enumerate(orders, 1):
         for cell in (matrix[place] for place in order):
@@ -44,16 +44,17 @@ def plan(study: Study, *, seed: int | None = None, blocks: int | None = None) ->
         runs=tuple(runs),
         fingerprint=fingerprint(study, seed),
         order=order_of(study),
+        together=study.design.together,
     )
 
 
 def _batch_by_batch(
-    matrix: Sequence[Cell], orders: Sequence[tuple[int, ...]], seed: int
+    study: Study, matrix: Sequence[Cell], orders: Sequence[tuple[int, ...]], seed: int
 ) -> tuple[tuple[int, ...], ...]:
     """`orders` of cells with those side by side that are up together, and batches in balanced
     orders of their own: a batch that only followed its first cell would follow the same batch too
     often."""
-    keys = [together(cell) for cell in matrix]
+    keys = [together(cell, study.design.together) for cell in matrix]
     names = list(dict.fromkeys(keys))
     of_cells = [names.index(key) for key in keys]
     return tuple(

@@ -115,7 +115,7 @@ def _elsewhere(path: KeyPath) -> str | None:
     told = f"`{key}` is a key of [{homes[0]}]" if homes else f"[{key}] is a table of the study"
     if not of_level:
         return told
-    if homes and homes[0] in _keys_at(path[:-1]):
+    if homes and key in _keys_at((*path[:-1], homes[0])):
         return f"{told}: write {homes[0]} = {{ {key} = … }}"
     instead = f"{_IN_A_LEVEL[key]}, or " if key in _IN_A_LEVEL else ""
     return f"{told}; a level can't change it: {instead}write two studies and `dbdyno compare` them"

@@ -10,6 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 
 from dbdyno.formats.quantities import RATE_MAX, parse_duration, parse_fraction
 from dbdyno.model import (
+    GROUPS,
     SQLITE_NAMES,
     Arrival,
     Bind,
@@ -29,7 +30,9 @@ from dbdyno.model import (
     Sine,
     Steps,
     Verify,
+    arrival_values,
     find_figure,
+    group_values,
 )
 
 _CODE = re.compile(r"all|connection|[0-9A-Z]{2}|[0-9A-Z]{5}|[0-9]{1,5}")
@@ -164,6 +167,33 @@ class GroupTable(Pace):
     options: Options = {}
     prepare: bool = False
     idle: bool = False
+
+
+class LevelLoadTable(Table):
+    """What a level changes of the load; keys left out are the load's."""
+
+    arrival: ArrivalTable | None = None
+    think_time: Duration | None = None
+    reconnect_every: Annotated[int, Field(ge=0)] | None = None
+    statements: Literal["prepared", "text"] | None = None
+    group: dict[Name, GroupTable] = {}
+
+    def changes(self, folder: Path) -> dict[str, object]:
+        """As a level has them, by names of the model; raises `ValueError` for an arrival that
+        lacks a key."""
+        changes: dict[str, object] = {}
+        if self.arrival is not None:
+            changes["arrival"] = arrival_values(_beside(self.arrival.arrival(), folder))
+        if self.think_time is not None:
+            changes["think_time_s"] = self.think_time
+        if self.reconnect_every is not None:
+            changes["reconnect_every"] = self.reconnect_every
+        if self.statements is not None:
+            changes["prepared_statements"] = self.statements == "prepared"
+        if self.group:
+            named = {name: _group(name, table, folder) for name, table in self.group.items()}
+            changes[GROUPS] = {name: group_values(group) for name, group in named.items()}
+        return changes
 
 
 class RuleTable(Table):

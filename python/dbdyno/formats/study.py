@@ -18,14 +18,14 @@ from pydantic import ValidationError
 from dbdyno.errors import StudyError
 from dbdyno.formats.complaint import KeyPath, complaint, level_path, nearest_hint
 from dbdyno.formats.lead_rules import lead_complaints
-from dbdyno.formats.load_schema import LoadTable, Pace
+from dbdyno.formats.load_schema import LevelLoadTable, LoadTable, Pace
 from dbdyno.formats.search_rules import metric_of, search_complaints
 from dbdyno.formats.study_schema import DesignTable, ProxyTable, StudyDocument
 from dbdyno.formats.study_secrets import SEE, PasswordError, parted
 from dbdyno.formats.toml_lines import key_lines
 from dbdyno.formats.topology_rules import topology_of
+from dbdyno.formats.twice_rules import twice_if_long, why_not_twice
 from dbdyno.model import (
-    AGAIN,
     MAIN,
     Cell,
     Closed,
@@ -201,7 +201,7 @@ def _build(
         document = StudyDocument.model_validate(merged)
     except ValidationError as error:
         raise fail(*complaint(error)) from error
-    every = _factors(document, fail)
+    every = _factors(document, folder, fail)
     factors = _chosen(document.design.levels, every, fail)
     _check_extent(factors, fail)
     _check_baseline(document.design.baseline, factors, fail)
@@ -253,6 +253,15 @@ class _Fail(typing.Protocol):
     def __call__(self, path: KeyPath, message: str, hint: str | None = None) -> StudyError: ...
 
 
+def _level_load(
+    table: LevelLoadTable, path: KeyPath, folder: Path, fail: _Fail
+) -> Mapping[str, object]:
+    try:
+        return table.changes(folder)
+    except ValueError as error:
+        raise fail((*path, "arrival"), f"`{'.'.join(path)}.arrival`: {error}") from error
+
+
 def _load(table: LoadTable, folder: Path, fail: _Fail) -> Load:
     _check_load(table, fail)
     paths: list[tuple[KeyPath, Pace]] = [(("load",), table)]
@@ -283,7 +292,7 @@ def _check_load(load: LoadTable, fail: _Fail) -> None:
         raise fail(("load", "clients"), "`load.clients` names a count twice; each is one step")
 
 
-def _factors(document: StudyDocument, fail: _Fail) -> tuple[Factor, ...]:
+def _factors(document: StudyDocument, folder: Path, fail: _Fail) -> tuple[Factor, ...]:
     factors: list[Factor] = []
     if document.server:
         levels = (
@@ -296,6 +305,7 @@ def _factors(document: StudyDocument, fail: _Fail) -> tuple[Factor, ...]:
                 proxy=_proxy(server.proxy),
                 topology=topology_of(name, server, fail),
                 most_clients=server.most_clients,
+                load=_level_load(server.load, ("server", name, "load"), folder, fail),
             )
             for name, server in document.server.items()
         )
@@ -322,6 +332,7 @@ def _factors(document: StudyDocument, fail: _Fail) -> tuple[Factor, ...]:
                 tuple(table.c_functions),
                 _proxy(table.proxy),
                 most_clients=table.most_clients,
+                load=_level_load(table.load, (*level_path(name, level), "load"), folder, fail),
             )
             for level, table in tables.items()
         )
@@ -389,13 +400,14 @@ def _design(design: DesignTable, factors: tuple[Factor, ...], fail: _Fail) -> De
         baseline=design.baseline,
         seed=design.seed,
         order=design.order,
+        together=design.together,
         turn_s=design.turn,
         lead_in_s=design.lead_in,
         reconnect=design.reconnect,
         freeze=design.freeze,
         stop_half_width=design.stop_half_width(),
         twice=_twice(design, factors, fail),
-        twice_if_long=_twice_if_long(design, factors),
+        twice_if_long=twice_if_long(design, factors),
     )
 
 
@@ -471,25 +483,7 @@ def _twice(design: DesignTable, factors: tuple[Factor, ...], fail: _Fail) -> Map
     """The baseline, if `aa` asks for it a second time under another name."""
     if not design.aa:
         return {}
-    why_not = _why_not_twice(design, factors)
+    why_not = why_not_twice(design, factors)
     if why_not is not None:
         raise fail(("design", "aa"), why_not)
     return design.baseline
-
-
-def _twice_if_long(design: DesignTable, factors: tuple[Factor, ...]) -> Mapping[str, str]:
-    """The baseline, where `aa` is left open and it can have a second name."""
-    is_open = design.aa is None and _why_not_twice(design, factors) is None
-    return design.baseline if is_open else {}
-
-
-def _why_not_twice(design: DesignTable, factors: tuple[Factor, ...]) -> str | None:
-    """Why the baseline's cell can't stand under another name as well."""
-    levels = {factor.name: [level.name for level in factor.levels] for factor in factors}
-    varying = [name for name in design.baseline if len(levels[name]) > 1]
-    if not varying:
-        return "`aa` repeats the baseline's cell: name a `baseline` with several levels"
-    for name in varying:
-        if design.baseline[name] + AGAIN in levels[name]:
-            return f"`aa` needs the name `{design.baseline[name]}{AGAIN}` for itself"
-    return None

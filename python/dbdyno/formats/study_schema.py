@@ -25,6 +25,7 @@ from dbdyno.formats.answer_schema import (
 )
 from dbdyno.formats.load_schema import (
     Duration,
+    LevelLoadTable,
     LoadTable,
     Name,
     Options,
@@ -37,6 +38,7 @@ from dbdyno.model import (
     FIRST_LOOK,
     Needs,
     Order,
+    Together,
 )
 
 
@@ -98,6 +100,7 @@ class ServerTable(Table):
     c_functions: Files = Field(default=[])
     proxy: ProxyTable | None = None
     topology: Name | None = None
+    load: LevelLoadTable = LevelLoadTable()
     most_clients: Annotated[int, Field(ge=1)] | None = None
 
     _of_topology: dict[str, object] = PrivateAttr(default_factory=dict)
@@ -135,6 +138,7 @@ class LevelTable(Table):
     connection: ConnectionTable = ConnectionTable()
     c_functions: Files = Field(default=[])
     proxy: ProxyTable | None = None
+    load: LevelLoadTable = LevelLoadTable()
     most_clients: Annotated[int, Field(ge=1)] | None = None
 
 
@@ -169,6 +173,7 @@ class DesignTable(Table):
     levels: dict[str, Annotated[list[str], Field(min_length=1)]] = Field(default={})
     seed: Annotated[int, Field(ge=0, lt=2**48)] | None = None
     order: Order | None = None
+    together: Together = "alike"
     turn: Annotated[Duration, Field(ge=0.05, le=600)] = 2.0
     lead_in: Annotated[Duration, Field(ge=0, le=600)] = 0.3
     reconnect: Annotated[int, Field(ge=0, le=10_000, strict=True)] = 0

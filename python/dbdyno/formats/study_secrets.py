@@ -13,7 +13,7 @@ from dbdyno.formats.passwords import (
     without_password,
     without_passwords,
 )
-from dbdyno.model import Level, Option, Study
+from dbdyno.model import Level, Option, Study, groups_of
 
 SEE = "docs/guides/passwords.md says how a server's password is given by environment or file"
 
@@ -68,6 +68,9 @@ def _options(study: Study) -> Iterator[tuple[KeyPath, Mapping[str, Option]]]:
         yield ("workload", "tables", "options"), study.workload.tables.options
     for factor in study.factors:
         for level in factor.levels:
-            yield (*level_path(factor.name, level.name), "options"), level.options
+            path = level_path(factor.name, level.name)
+            yield (*path, "options"), level.options
+            for name, values in groups_of(level.load).items():
+                yield (*path, "load", "group", name, "options"), values["options"]
     for group in study.load.groups:
         yield ("load", "group", group.name, "options"), group.options

@@ -1,10 +1,11 @@
 """The lab's terms as frozen values: no input, no output, no import from any other room."""
 
+from dbdyno.model.cell_load import GROUPS, arrival_values, group_values, groups_of, joined, load_of
 from dbdyno.model.charts import GROUPED, USUAL, Draws, chart_kinds, draws_what
 from dbdyno.model.engine_plan import BackOff, EnginePlan
 from dbdyno.model.expected import SQLITE_NAMES
 from dbdyno.model.figure import Counted, Figure, Sampled
-from dbdyno.model.figures import FIGURES, OF_SERIES, PER_EVENT, find_figure, label_of
+from dbdyno.model.figures import FIGURES, OF_SERIES, OVER, PER_EVENT, find_figure, label_of
 from dbdyno.model.generating import ENGINE, Abilities, abilities
 from dbdyno.model.load import (
     MAIN,
@@ -53,7 +54,7 @@ from dbdyno.model.measurement import (
 )
 from dbdyno.model.noise import KeptNoise, Workplace
 from dbdyno.model.part import OWN_HOST_PARTS, Metric, MetricKind, Missing, Reading, Sample
-from dbdyno.model.plan import AGAIN, Cell, LeftOut, Order, Plan, PlannedRun, Step, Tables
+from dbdyno.model.plan import AGAIN, Cell, LeftOut, Order, Plan, PlannedRun, Step, Tables, Together
 from dbdyno.model.result import (
     PERCENTILES,
     Canary,
@@ -101,8 +102,10 @@ __all__ = [
     "FIGURES",
     "FIRST_LOOK",
     "GROUPED",
+    "GROUPS",
     "MAIN",
     "OF_SERIES",
+    "OVER",
     "OWN_HOST_PARTS",
     "OWN_PACE",
     "PERCENTILES",
@@ -192,6 +195,7 @@ __all__ = [
     "TableLoad",
     "Tables",
     "TimeKind",
+    "Together",
     "Turn",
     "TurnResult",
     "Verify",
@@ -199,10 +203,15 @@ __all__ = [
     "Workload",
     "Workplace",
     "abilities",
+    "arrival_values",
     "chart_kinds",
     "draws_what",
     "find_figure",
+    "group_values",
+    "groups_of",
+    "joined",
     "label_of",
+    "load_of",
     "named_shards",
     "only_row",
     "sysbench_rows",

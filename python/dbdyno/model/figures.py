@@ -21,7 +21,8 @@ T = TypeVar("T")
 
 def find_figure(name: str) -> Figure:
     """A figure by the name studies use: one of `FIGURES`, one of those of the events of one label
-    (`p95.payment`), or one that only a tool tells.
+    (`p95.payment`), the ratio of two of them (`mean.first over mean.later`), or one that only a
+    tool tells.
 
     Raises `KeyError` for a name that none of them can have: a tool's figures end in a unit, which
     says whether more of it is better (`read_iops`, `write_bytes_per_s`, `read_us_p99.reader`);
@@ -29,6 +30,8 @@ def find_figure(name: str) -> Figure:
     """
     if name in FIGURES:
         return FIGURES[name]
+    if OVER in name:
+        return _ratio(*name.split(OVER, 1))
     of_label = [base for base in _LABEL_FIGURES if name.startswith(f"{base}.")]
     if of_label:
         base = max(of_label, key=len)  # `p99.9.payment` is of `p99.9`.
@@ -50,6 +53,26 @@ def find_figure(name: str) -> Figure:
     if Sampled.parse(name):
         return Figure(name, "", False, _worked_out(name))
     raise KeyError(name)
+
+
+def _ratio(above: str, below: str) -> Figure:
+    """The ratio of two figures of the same run, in the same unit; raises `KeyError` for others."""
+    if OVER in below:
+        raise KeyError(below)
+    a, b = find_figure(above), find_figure(below)
+    if a.unit != b.unit or a.share or b.share or a.counted or b.counted:
+        raise KeyError(f"{above}{OVER}{below}")
+
+    def read(summary: StepSummary) -> float | None:
+        x, y = a.read(summary), b.read(summary)
+        return x / y if x is not None and y else None
+
+    def events(summary: StepSummary) -> int:
+        return min(a.events(summary), b.events(summary))
+
+    least = max(a.least_events, b.least_events)
+    title = f"{a.title} over {b.words}"
+    return Figure(title, "", a.higher_is_better, read, least_events=least, events=events)
 
 
 def _of_tool(name: str) -> str:
@@ -228,6 +251,9 @@ PER_EVENT = tuple(_PER_EVENT)
 OF_SERIES = tuple(_OF_SERIES)
 """Names of the figures of how throughput goes within a window, interval by interval."""
 
+OVER = " over "
+"""Between the names of two figures: their ratio, of the same run."""
+
 ANY = "*"
 """At the end of a label: the events of all labels that begin with what stands before it."""
 
@@ -240,7 +266,7 @@ _ADDED_UP = ("throughput", "mean", "spent_s")
 
 def label_of(name: str) -> str | None:
     """The label whose events a figure is of: `mean.first` is of `first`; `None`: of all events."""
-    if name in FIGURES:
+    if name in FIGURES or OVER in name:
         return None
     bases = [base for base in _LABEL_FIGURES if name.startswith(f"{base}.")]
     return name.removeprefix(f"{max(bases, key=len)}.") if bases else None

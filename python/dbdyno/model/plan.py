@@ -13,6 +13,10 @@ from dbdyno.model.part import Missing
 Order = Literal["turns", "runs"]
 """Cells that are up together are driven in turns of seconds, or each cell is a run of its own."""
 
+Together = Literal["alike", "all"]
+"""Which cells are up together: those with the same script and options, or also those that differ in
+them, since each has a server and data of its own."""
+
 AGAIN = "-again"
 """Suffix of a level's name: the second copy of the baseline cell."""
 
@@ -54,6 +58,8 @@ class Cell:
     """`None`: the script's own `prepare` makes them."""
     c_functions: tuple[str, ...] = ()
     """Files in C that are compiled for the server."""
+    load: Mapping[str, object] = field(default_factory=dict)
+    """What it changes of the study's load, as plain values (`cell_load.py`); empty: nothing."""
 
     @property
     def preparing(self) -> Tables:
@@ -119,6 +125,8 @@ class Plan:
     with equal digests, the longer continues the shorter."""
     order: Order = "runs"
     """Whether cells that can be up together are driven in turns."""
+    together: Together = "alike"
+    """Which cells can be."""
 
     @property
     def blocks(self) -> int:

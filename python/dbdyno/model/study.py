@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from dbdyno.model.cell_load import is_open
 from dbdyno.model.generating import ENGINE
 from dbdyno.model.load import Load, Option
-from dbdyno.model.plan import Order, Tables
+from dbdyno.model.plan import Order, Tables, Together
 
 ANSWER_FIELDS = (
     "effect",
@@ -49,6 +50,8 @@ class Level:
     """The topology of the server; see `Cell.topology`."""
     most_clients: int | None = None
     """Steps with more clients are left out."""
+    load: Mapping[str, object] = field(default_factory=dict)
+    """What it changes of the study's load; see `Cell.load`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +94,8 @@ class Design:
     """Seed of order, data and clients; `None`: drawn when first measured."""
     order: Order | None = None
     """`None`: turns if cells can be up together, otherwise runs."""
+    together: Together = "alike"
+    """Which cells can be up together."""
     turn_s: float = 2.0
     """Measured length of a turn."""
     lead_in_s: float = 0.3
@@ -242,6 +247,12 @@ class Study:
         warm-up, too."""
         warm_up_s = self.load.warm_up_s if turn == 0 else 0.0
         return self.design.lead_in_of(turn, clients) + warm_up_s
+
+    @property
+    def is_open(self) -> bool:
+        """Whether any event of any cell has an intended start."""
+        changes = [level.load for factor in self.factors for level in factor.levels]
+        return self.load.is_open or any(map(is_open, changes))
 
     def factor(self, name: str) -> Factor:
         """The factor of that name; `KeyError` if there is none."""

@@ -56,7 +56,7 @@ class EngineLoad:
         self._target, self._load_target = run_target(server, cell), server.entry.load_target()
         handling = setting.tables or handling_of(cell)
         self.tables = CellTables(
-            cell, setting.study.load, handling, server, self._call_for_tables, self._warn
+            cell, identity.load, handling, server, self._call_for_tables, self._warn
         )
 
     def check_fit(self) -> None:
@@ -122,7 +122,7 @@ class EngineLoad:
                 outcome.summary,
                 outcome.summary_line,
                 backlog=outcome.backlog,
-                clients=self.served.identity.setting.study.load.all_clients(step.clients),
+                clients=self.served.identity.load.all_clients(step.clients),
                 size_bytes=self.served.sizes(),
             )
             summary = summary if search is None else with_search(summary, search)
@@ -209,7 +209,7 @@ class EngineLoad:
             clients=clients,
             seed=identity.planned.data_seed if step is None else step.seed,
             loaders=setting.study.load.loaders if step is None else None,
-            load=None if step is None else setting.study.load,
+            load=None if step is None else identity.load,
             scripts=setting.scripts,
         )
 

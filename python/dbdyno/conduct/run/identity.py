@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field
 
 from dbdyno.conduct.setting import Setting
-from dbdyno.model import Cell, PlannedRun
+from dbdyno.model import Cell, Load, PlannedRun, load_of
 from dbdyno.store import RunWriter
 
 
@@ -26,3 +26,8 @@ class Identity:
     def cell(self) -> Cell:
         """The cell that is run."""
         return self.planned.cell
+
+    @property
+    def load(self) -> Load:
+        """The cell's load: the study's, with what its levels change of it."""
+        return load_of(self.setting.study.load, self.cell)

@@ -53,7 +53,7 @@ class ToolLoad:
                 done = drive_tool(
                     identity.cell,
                     step,
-                    identity.setting.study.load,
+                    identity.load,
                     server=served.server,
                     scratch=identity.writer.logs / f"step-{step.index}",
                     folders=identity.setting.script_path,

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 
+from dbdyno.design.cells import cells
 from dbdyno.formats.quantities import format_duration
-from dbdyno.model import Load
+from dbdyno.model import Load, Study, load_of
+
+CLIENTS = "what clients do"
+"""Parts of a load that levels change: a factor, where two cells of a study differ in them."""
 
 
 def load_parts(load: Load, *, in_turns: bool) -> Mapping[str, str]:
@@ -19,6 +23,20 @@ def load_parts(load: Load, *, in_turns: bool) -> Mapping[str, str]:
     if in_turns:
         del shape["measure_s"]
     return dict(_parts(shape))
+
+
+def load_of_levels(study: Study, levels: Mapping[str, str]) -> Load:
+    """The load of the cell with these levels."""
+    cell = next((cell for cell in cells(study) if cell.levels == levels), None)
+    return study.load if cell is None else load_of(study.load, cell)
+
+
+def differing_parts(ours: Load, theirs: Load, *, in_turns: bool) -> Iterator[tuple[str, str, str]]:
+    """Each part that is not the same in two loads: its name and both values."""
+    a, b = (load_parts(load, in_turns=in_turns) for load in (ours, theirs))
+    for name in dict.fromkeys((*a, *b)):
+        if a.get(name) != b.get(name):
+            yield name, a.get(name, "none"), b.get(name, "none")
 
 
 def _parts(values: Mapping[str, object], before: str = "") -> Iterator[tuple[str, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from dbdyno.model import find_figure, label_of
+from dbdyno.model import OVER, find_figure, label_of
 from dbdyno.model.limits import MOST_ERRORS
 from dbdyno.report.analysis.points import BlockFigures, Point
 from dbdyno.report.material.faults import tried_word, undeclared_fault
@@ -63,7 +63,8 @@ def not_there(point: Point, metric: str) -> str:
     if not point.counted:
         begun = f" ({len(point.blocks)} were begun)" if point.blocks else ""
         return f"no run of {point.label} is complete{begun}"
-    label = label_of(metric)
+    of_labels = [part for part in metric.split(OVER) if not point.values(part)]
+    label = next(filter(None, map(label_of, of_labels)), None)
     if label is not None:
         return f"no event was labelled `{label}` in {point.label}"
     words = find_figure(metric).words

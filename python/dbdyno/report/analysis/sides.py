@@ -9,7 +9,7 @@ from dbdyno.design.cells import cells, twice
 from dbdyno.errors import UsageError
 from dbdyno.model import Primary, Study, abilities
 from dbdyno.report.analysis.comparisons import compare, judged_family
-from dbdyno.report.analysis.load_parts import load_parts
+from dbdyno.report.analysis.load_parts import CLIENTS, differing_parts, load_of_levels
 from dbdyno.report.analysis.points import Point, label, points_of, varying
 from dbdyno.report.analysis.reasons import too_few_runs
 from dbdyno.report.analysis.time_window import METRIC, TimeWindow, parse_window, within
@@ -20,7 +20,7 @@ from dbdyno.stats import Judgement, NotComparable, PairedEffect, unpaired_effect
 
 HOST_FACTORS = "host factors"
 WINDOW = "window"
-FACTORS = frozenset({"server", "settings", "workload", HOST_FACTORS, WINDOW})
+FACTORS = frozenset({"server", "settings", "workload", HOST_FACTORS, WINDOW, CLIENTS})
 """What a comparison may be about; anything else that differs besides makes it say nothing."""
 
 
@@ -310,7 +310,7 @@ def _imported_differences(a: Side, b: Side) -> Iterator[Difference]:
     )
     for name, ours, theirs in differing(told, others, same_tool=same_tool):
         yield Difference("load" if name in _OF_LOAD else "workload", name, ours, theirs)
-    arrivals = [arrival_of(side.runs, is_open=side.study.load.is_open) for side in (a, b)]
+    arrivals = [arrival_of(side.runs, is_open=side.study.is_open) for side in (a, b)]
     if arrivals[0] != arrivals[1] and "unknown" not in arrivals:
         yield Difference("load", "arrival", *arrivals)
     if not {_DURATION} <= told.keys() & others.keys():
@@ -369,7 +369,7 @@ def _pairs(values: Mapping[str, object]) -> str:
 
 def _load_differences(a: Side, b: Side, *, in_turns: bool) -> Iterator[Difference]:
     """Each part of the load that differs."""
-    ours, theirs = (load_parts(side.study.load, in_turns=in_turns) for side in (a, b))
-    for name in dict.fromkeys((*ours, *theirs)):
-        if ours.get(name) != theirs.get(name):
-            yield Difference("load", name, ours.get(name, "none"), theirs.get(name, "none"))
+    group = CLIENTS if a.study.load == b.study.load else "load"
+    loads = [load_of_levels(side.study, side.levels) for side in (a, b)]
+    for name, ours, theirs in differing_parts(*loads, in_turns=in_turns):
+        yield Difference(group, name, ours, theirs)

@@ -36,7 +36,7 @@ def limits(analysis: Analysis) -> tuple[str, ...]:
             "as in a closed load, is not known here."
         )
     unpaced = not measured or not measured <= OWN_PACE
-    if not study.load.is_open and not by_trials and unpaced and closed(analysis.material.runs):
+    if not study.is_open and not by_trials and unpaced and closed(analysis.material.runs):
         told.append(
             "Load was closed: a client waits for its reply before it goes on, so response times do "
             "not show what callers who keep arriving would have waited during a stall."

@@ -144,7 +144,7 @@ def latency_table(analysis: Analysis) -> Table:
 
 def _open_loop_tables(analysis: Analysis) -> Iterator[Table]:
     """Only of studies with intended starts."""
-    if analysis.material.study.load.is_open:
+    if analysis.material.study.is_open:
         yield open_loop_table(analysis)
 
 
