@@ -28,6 +28,7 @@ LOADS: dict[str, dict[str, Option]] = {
     "tpcb_like": {"branches": 3, "accounts": 20},
     "tpcc_like": {"warehouses": 2, "reduction": 40},
     "trigger_load": {"rows": 5},
+    "ycsb": {"recordcount": 40},
 }
 ONLY_MYSQL = ("full_text",)
 NOT_SQLITE = ("imdb_like",)

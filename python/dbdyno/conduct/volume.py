@@ -121,6 +121,13 @@ def _ddl_storm(options: Options) -> tuple[int, float]:
     return 0, whole(options, "schemas", 16) * whole(options, "tables", 500) * 100_000
 
 
+def _ycsb(options: Options) -> tuple[int, float]:
+    """Of options alone: what a workload file says is not known before the script reads it."""
+    rows = whole(options, "recordcount", 0) or 1_000
+    fields = whole(options, "fieldcount", 0) or 10
+    return rows, rows * (60 + fields * ((whole(options, "fieldlength", 0) or 100) + 4))
+
+
 def _nothing(_: Options) -> tuple[int, float]:
     return 0, 0.0
 
@@ -141,6 +148,7 @@ _LOADED: Mapping[str, Callable[[Options], tuple[int, float]]] = {
     "tpcb_like": _tpcb_like,
     "tpcc_like": _tpcc_like,
     "trigger_load": _nothing,
+    "ycsb": _ycsb,
 }
 """Script → rows that `prepare` makes, and bytes of its tables."""
 
