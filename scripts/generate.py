@@ -56,6 +56,33 @@ A file in Python (`run_queue.py`) looks like those of `python/dbdyno/collect/sou
 ```python
 {python}```
 
+`watched` has what a collector may look at. Of a collector with the scope `"run"`, \
+`watched.ask()` opens a session with the run's server, whose cost is accounted, and \
+`watched.inside()` one in the database under load (PostgreSQL, MySQL, MariaDB); both are `None` \
+where nobody can be asked. `watched.url` is where the load connects. `session.rows(statement)` \
+gives rows as dictionaries:
+
+```python
+class Locks:
+    def __init__(self, session):
+        self.session = session
+
+    def sample(self):
+        for row in self.session.rows("SELECT count(*) AS n FROM pg_locks WHERE NOT granted"):
+            yield Reading("waiting", float(row["n"]))
+
+    def close(self):
+        self.session.close()
+
+
+COLLECTOR = Collector(
+    "locks",
+    "run",
+    (Metric("waiting", "", "gauge", "Locks that are waited for"),),
+    lambda watched: Locks(watched.inside()),
+)
+```
+
 Any program that may be run can be one too. It is run once a second, and prints lines:
 
 ```text
@@ -67,7 +94,8 @@ name value unit
 
 A name that ends in `_total` is a counter, any other a gauge. What it prints when it is checked \
 are all the names there are. It has 5 s, and finds what it may look at in `DBDYNO_SERVER` (the \
-kind), `DBDYNO_SERVER_PIDS`, `DBDYNO_CLIENT_PIDS` and `DBDYNO_DATA_FOLDER`.
+kind), `DBDYNO_SERVER_URL` (where the load connects, with its password if it has one), \
+`DBDYNO_SERVER_PIDS`, `DBDYNO_CLIENT_PIDS` and `DBDYNO_DATA_FOLDER`.
 """
 EXAMPLE = Path(__file__).parents[1] / "tests" / "collect" / "run_queue.py"
 """A collector of one's own, as the page shows it and the tests sample it."""

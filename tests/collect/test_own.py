@@ -58,6 +58,21 @@ def test_a_program_prints_names_and_values(tmp_path: Path) -> None:
     assert kinds["waiting"] == ("gauge", "requests")
 
 
+def test_a_program_gets_the_address_of_the_server(tmp_path: Path) -> None:
+    program = own(
+        tmp_path,
+        "address",
+        "#!/bin/sh\n"
+        '[ "$DBDYNO_SERVER_URL" = "postgresql://me@/db?host=/run&port=5" ]\n'
+        'echo "known $((1 - $?))"\n',
+    )
+    url = "postgresql://me@/db?host=/run&port=5"
+
+    sampler = sampled(program, Watched(kind="postgresql", url=url))
+
+    assert [each.value for each in sampler.samples()][-1] == 1
+
+
 def test_what_a_program_takes_is_in_the_account_of_the_lab(tmp_path: Path) -> None:
     busy = "import time\nwhile time.process_time() < 0.2: pass"
     one = own(tmp_path, "busy", f"#!/bin/sh\n{sys.executable} -c '{busy}'\necho 'done 1'\n")

@@ -46,6 +46,10 @@ class Watched:
     """Processes between the two now."""
     ask: Callable[[], SampledSession | None] = lambda: None
     """Opens a session; `None` where the server can't be asked."""
+    inside: Callable[[], SampledSession | None] = lambda: None
+    """Opens a session in the database under load; `None` where there is none to be had."""
+    url: str = ""
+    """Where the load connects, as `bench` takes it, with its password; empty: nowhere."""
     members: Sequence[WatchedMember] = ()
     """All servers of a topology of several, the one that `ask` asks first; empty for a single
     server."""

@@ -4,7 +4,7 @@
 A program is run once a second. A line is a name, an instance in braces where there are several, a
 value, and a unit if it has one: `waiting{disk0} 3 requests`. A name that ends in `_total` is a
 counter, any other a gauge; lines that begin with `#` are for people. It finds what it may look at
-in DBDYNO_SERVER, DBDYNO_SERVER_PIDS, DBDYNO_CLIENT_PIDS and DBDYNO_DATA_FOLDER.
+in DBDYNO_SERVER, DBDYNO_SERVER_URL, DBDYNO_SERVER_PIDS, DBDYNO_CLIENT_PIDS and DBDYNO_DATA_FOLDER.
 """
 
 from __future__ import annotations
@@ -205,6 +205,7 @@ def _printed(file: Path, watched: Watched) -> str:
     environment = {
         **os.environ,
         "DBDYNO_SERVER": watched.kind,
+        "DBDYNO_SERVER_URL": watched.url,
         "DBDYNO_SERVER_PIDS": _numbers(watched.server_pids()),
         "DBDYNO_CLIENT_PIDS": _numbers(watched.client_pids()),
         "DBDYNO_DATA_FOLDER": str(watched.data_folder or ""),

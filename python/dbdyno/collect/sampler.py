@@ -165,6 +165,7 @@ class Sampler:
             accounted = replace(
                 watched,
                 ask=served.ask,
+                inside=served.asking(watched.inside),
                 members=[replace(m, ask=served.asking(m.ask)) for m in watched.members],
                 spend=programs.add,
             )

@@ -21,7 +21,7 @@ from dbdyno.formats.complaint import KeyPath, nearest_hint
 from dbdyno.formats.study import StudyFile
 from dbdyno.generators.generator import find_file
 from dbdyno.generators.registry import generators
-from dbdyno.model import FIGURES, Missing, Sampled, Study, draws_what
+from dbdyno.model import FIGURES, OVER, Missing, Sampled, Study, draws_what
 
 
 def own_collectors(study: Study, folders: Sequence[Path]) -> tuple[OwnCollector, ...]:
@@ -96,7 +96,9 @@ def check_metrics(loaded: StudyFile, own: Sequence[OwnCollector] = ()) -> None:
     """Raises `StudyError`, with the file's line, for a sampled metric that no source has."""
     known = _known(own)
     unread = {PurePath(name).stem for name in loaded.study.collect if _is_file(name)} - set(known)
-    for path, name, must_be in _named(loaded.study):
+    named = _named(loaded.study)
+    parts = ((path, part, must) for path, name, must in named for part in name.split(OVER))
+    for path, name, must_be in parts:
         sampled = Sampled.parse(name) if name not in FIGURES else None
         if sampled is None or (sampled.source not in known and not must_be):
             continue  # of a label, or reported by a program

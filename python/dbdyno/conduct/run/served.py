@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from typing import cast
 
 from dbdyno.collect import Sampler, Watched, WatchedMember
 from dbdyno.conduct.host import Host
@@ -12,8 +13,9 @@ from dbdyno.conduct.run.identity import Identity
 from dbdyno.conduct.run.measured import Measured
 from dbdyno.conduct.sampled import Stopwatch
 from dbdyno.errors import ServerError
-from dbdyno.model import LabCost, Step
-from dbdyno.servers import Server, parse_provision
+from dbdyno.generators.command import url
+from dbdyno.model import LabCost, SampledSession, Step
+from dbdyno.servers import Server, Source, parse_provision
 
 
 @dataclass(slots=True)
@@ -52,6 +54,8 @@ class Served:
             client_pids=client_pids,
             proxy_pids=server.entry.proxies,
             ask=server.database.ask,
+            inside=lambda: session_inside(server, self.identity.cell.provision),
+            url=url(server.entry.target()),
             members=watched_members(server),
         )
         journal = self.identity.writer.journal
@@ -99,6 +103,16 @@ class Served:
             self.server.check()  # makes a session anew that was lost under load
             return self._size_before, self.server.database.size_bytes()
         return None
+
+
+def session_inside(server: Server, provision: str) -> SampledSession | None:
+    """A session in the database under load, for collectors that read its tables."""
+    wanted = parse_provision(provision)
+    if wanted.source is Source.URL:
+        return server.database.ask()  # it is in the URL's database
+    if wanted.kind not in ("postgresql", "mysql", "mariadb"):
+        return None
+    return cast("SampledSession", server.database.inside())
 
 
 def watched_members(server: Server) -> Sequence[WatchedMember]:

@@ -17,6 +17,7 @@ import numpy as np
 from dbdyno.model import (
     FIGURES,
     OF_SERIES,
+    OVER,
     PER_EVENT,
     Counted,
     Sampled,
@@ -270,6 +271,7 @@ def wanted(study: Study, metric: str | None = None) -> tuple[str, ...]:
     named = [study.primary.metric, *(one.metric for one in study.published)]
     named += [] if metric is None else [metric]
     named += [metric for chart in study.charts for metric in chart.metrics]
+    named = [part for name in named for part in name.split(OVER)]
     busy = any(chart.kind == "busy-by-clients" for chart in study.charts)
     named += [IDLE] if busy or any(lead.curve for lead in study.leads) else []
     series = [name for name in named if name in OF_SERIES]
