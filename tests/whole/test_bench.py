@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from product import dbdyno, url
 
@@ -122,3 +123,75 @@ def test_more_than_the_server_can_do_is_backlog_not_silence(server: Server, tmp_
     assert figures["latency_us"]["p99"] > 1_300_000
     assert figures["backlog"] <= figures["censored"] <= figures["backlog"] + CLIENTS
     assert figures["p99_us_at_most"] is None, "most of the slowest had not ended"
+
+
+def test_a_setting_of_sessions_is_compared_in_turns_with_none(
+    server: Server, tmp_path: Path
+) -> None:
+    address = url(server.entry.target())
+    call = ("bench", address, "--script", "oltp_point_select", *OPTIONS, "--time", "4s")
+    sides = ("--with", "enable_indexscan=off", "--with", "enable_bitmapscan=off", "--repeat", "2")
+    told = dbdyno(*call, *sides, "--prepare", "--cleanup", "--json", folder=tmp_path)
+
+    assert told.code == 0, told.err
+    document = json.loads(told.out)
+    asked = "enable_indexscan=off+enable_bitmapscan=off"
+    assert {side: len(runs) for side, runs in document["sides"].items()} == {"as-is": 2, asked: 2}
+    # Reading 1,000 rows instead of one is beyond what any neighbour does to a machine.
+    slow, fast = (document["sides"][side][0]["service_us"] for side in (asked, "as-is"))
+    assert slow["p50"] > fast["p50"]
+    with psycopg.connect(address) as connection:
+        tables = connection.execute("SELECT count(*) FROM pg_tables WHERE tablename ~ '^sbtest'")
+        assert tables.fetchone() == (0,), "dropped after the last block"
+    page = dbdyno("report", document["kept"], folder=tmp_path)
+    assert (page.code, "enable_indexscan = off" in (tmp_path / page.out.strip()).read_text()) == (
+        0,
+        True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("setting", "why"),
+    [
+        ("shared_buffers=1GB", "`shared_buffers` is set when the server starts"),
+        ("fsync=off", "`fsync` is one of the whole server"),
+        ("wrk_mem=1MB", "the server has no setting `wrk_mem`"),
+        ("work_mem=lots", "invalid value for parameter"),
+    ],
+)
+def test_a_setting_that_sessions_can_not_have_is_refused_at_once(
+    server: Server, tmp_path: Path, setting: str, why: str
+) -> None:
+    call = ("bench", url(server.entry.target()), "--script", "oltp_point_select")
+    told = dbdyno(*call, "--with", setting, folder=tmp_path)
+
+    assert told.code == 4
+    assert why in told.one_error()
+    assert not list(tmp_path.glob("results/bench-*"))
+
+
+def test_two_databases_are_compared_and_tables_made_on_both(tmp_path: Path) -> None:
+    call = ("bench", f"sqlite:{tmp_path}/new.db?journal_mode=wal", "--script", "tpcb_like")
+    sides = ("--against", f"sqlite:{tmp_path}/old.db", "--repeat", "1", "--prepare")
+    told = dbdyno(*call, *sides, "--time", "4s", folder=tmp_path)
+
+    assert told.code == 0, told.err
+    names = [line.split()[0] for line in told.out.splitlines()]
+    assert (len(names), names[2:]) == (4, ["answer", "report"])
+    assert "old.db" in names[0] and "new.db" in names[1]
+
+
+def test_repeats_of_a_bench_are_what_a_verdict_needs(tmp_path: Path) -> None:
+    call = ("bench", f"sqlite:{tmp_path}/a.db", "--script", "tpcb_like", "--time", "500ms")
+    kept = []
+    for more in (("--prepare",), ("--seed", "2")):
+        told = dbdyno(*call, "--repeat", "3", *more, "--json", folder=tmp_path)
+        assert told.code == 0, told.err
+        kept.append(json.loads(told.out)["kept"])
+    judged = dbdyno("compare", *kept, "--json", folder=tmp_path)
+    ((judgement,),) = (json.loads(judged.out)["judged"],)
+    assert judgement["ratio_95"] is not None
+
+    once = dbdyno(*call, "--json", folder=tmp_path)
+    told = dbdyno("compare", kept[0], json.loads(once.out)["kept"], folder=tmp_path)
+    assert "`dbdyno bench … --repeat 5`" in told.err

@@ -62,6 +62,7 @@ fn session() -> Session {
         tls: Tls::default(),
         compression: None,
         asks_for_public_key: false,
+        session: Vec::new(),
     });
     let connected = connect(&target, 0, Duration::from_secs(60)).unwrap();
     peer.join().unwrap();

@@ -236,6 +236,9 @@ pub struct ServerTarget {
     /// gets it encrypted for that, whoever it is. Without, such a connection is refused.
     #[serde(default)]
     pub asks_for_public_key: bool,
+    /// Settings of every session, by the server's own names: set before it is used.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub session: Vec<(String, String)>,
 }
 
 /// The address of a server.

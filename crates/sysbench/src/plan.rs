@@ -299,6 +299,7 @@ fn mysql(line: &CommandLine, sockets: &[PathBuf]) -> Result<ServerTarget, Refusa
         tls: mysql_tls(line)?,
         compression: compression.filter(|_| values.on("mysql_compression")),
         asks_for_public_key: false,
+        session: Vec::new(),
     })
 }
 
@@ -399,6 +400,7 @@ fn pgsql(values: &Values, tls: &Tls) -> Result<ServerTarget, Refusal> {
         tls: Tls { mode, ..tls.clone() },
         compression: None,
         asks_for_public_key: false,
+        session: Vec::new(),
     })
 }
 

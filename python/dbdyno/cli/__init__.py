@@ -22,7 +22,10 @@ from dbdyno.cli.terminal import say, say_complaint
 from dbdyno.errors import InterruptedRunError, LabError, ScriptError, StoreError
 
 VERBS: Mapping[str, tuple[str, str]] = {
-    "bench": ("bench.bench", "Measure a server that is already running, given by its URL."),
+    "bench": (
+        "bench.bench",
+        "Measure a running server given by its URL, or compare two.",
+    ),
     "calibrate": (
         "calibrate.calibrate",
         "Measure this machine's noise for the workload of STUDY.",

@@ -5,14 +5,22 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 import click
 
+from dbdyno.cli.bench_progress import BenchProgress
+from dbdyno.cli.bench_text import (
+    error_codes,
+    loads_text,
+    print_run,
+    print_sides,
+    print_warnings,
+    run_document,
+    sides_document,
+)
 from dbdyno.cli.load_options import load_of, load_options
 from dbdyno.cli.options import (
     collector_option,
@@ -20,13 +28,11 @@ from dbdyno.cli.options import (
     pictures_option,
     store_option,
 )
-from dbdyno.cli.pace import Pace
 from dbdyno.cli.terminal import say, say_json
-from dbdyno.cli.text import count, latency
+from dbdyno.cli.text import count, fold, width
 from dbdyno.cli.thresholds import FIGURES, Threshold, thresholds
 from dbdyno.conduct.bench import (
     BenchPlan,
-    BenchResult,
     cleanup_tables,
     prepare_tables,
 )
@@ -34,29 +40,22 @@ from dbdyno.conduct.bench import bench as measure
 from dbdyno.conduct.tables import Prepare
 from dbdyno.engine import find_engine
 from dbdyno.errors import InterruptedRunError, NotValidError
-from dbdyno.formats.passwords import without_password, words_without_passwords
+from dbdyno.formats.passwords import words_without_passwords
 from dbdyno.formats.quantities import format_duration
 from dbdyno.model import (
-    EngineWarning,
-    Interval,
     Load,
     Option,
-    Output,
-    Progress,
-    Record,
     StepSummary,
-    Summary,
-    TableLoad,
     Verify,
-    named_shards,
 )
 from dbdyno.store import Store
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
-_PROGRESS_S = 1.0
 
-
+_COMPARED = 5
+"""Repeats of a comparison: fewer leave most differences open."""
+_SETTING = re.compile(r"[A-Za-z_][\w.]*")
 _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,18}")
 """The largest integer that is exact in 64 bits; longer ones are passed to the script as text."""
 
@@ -72,6 +71,18 @@ def _options(
         key = name.strip().replace("-", "_")
         options[key] = int(value) if _WHOLE_NUMBER.fullmatch(value) else value
     return options
+
+
+def _settings(
+    _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
+) -> dict[str, str]:
+    settings: dict[str, str] = {}
+    for text in values:
+        name, equals, value = text.partition("=")
+        if not equals or not _SETTING.fullmatch(name.strip()):
+            raise click.BadParameter(f"expected NAME=VALUE, such as work_mem=64MB; found `{text}`")
+        settings[name.strip()] = value.strip()
+    return settings
 
 
 def _script_options(function: _F) -> _F:
@@ -103,6 +114,25 @@ _SEED = click.option("--seed", type=click.IntRange(0, 2**48 - 1), default=1, sho
     help="Load the script's tables first; `--prepare=replace` drops existing ones before.",
 )
 @click.option("--cleanup", is_flag=True, help="Drop the script's tables at the end.")
+@click.option(
+    "--repeat",
+    type=click.IntRange(1, 1000),
+    help="Measure so many times.  [default: 1; 5 with --against or --with]",
+)
+@click.option(
+    "--against",
+    metavar="URL",
+    help="The baseline: another database, driven in turns with URL.",
+)
+@click.option(
+    "--with",
+    "settings",
+    multiple=True,
+    callback=_settings,
+    metavar="NAME=VALUE",
+    help="A setting of each client's session at URL, which the baseline goes without; can be "
+    "repeated.",
+)
 @load_options
 @_SEED
 @click.option(
@@ -125,6 +155,9 @@ def bench(
     options: dict[str, Option],
     prepare: Prepare,
     cleanup: bool,
+    repeat: int | None,
+    against: str | None,
+    settings: dict[str, str],
     seed: int,
     limits: tuple[Threshold, ...],
     collect: tuple[str, ...],
@@ -134,7 +167,7 @@ def bench(
     as_json: bool,
     **pace: Any,
 ) -> None:
-    """Measure a server that is already running, given by its URL.
+    """Measure a running server given by its URL, or compare two.
 
     \b
     postgresql://user:password@host:port/database
@@ -144,10 +177,12 @@ def bench(
     sqlite:///path/to/file.db?journal_mode=wal
     null:
 
-    The result is kept in the store as a study of one run, with its report beside it; with --json
-    `dbdyno report` writes that.
+    With --against or --with it is compared with a baseline in turns of two seconds, five times
+    unless --repeat says otherwise. The result is kept in the store as a study of its own, with its
+    report beside it; with --json `dbdyno report` writes that.
     """
     load = load_of(**pace)
+    compared = against is not None or bool(settings)
     bench_plan = BenchPlan(
         url=url,
         script=script,
@@ -158,21 +193,31 @@ def bench(
         cleanup=cleanup,
         collect=collect,
         command_line=_command_line(),
+        repeat=repeat or (_COMPARED if compared else 1),
+        against=against,
+        settings=settings,
     )
     keep = None if discard else Store(store)
-    result = measure(bench_plan, find_engine(), observe=_Teller().show, store=keep)
-    broken = _broken(result.summary, limits)
+    results = measure(bench_plan, find_engine(), observe=BenchProgress().show, store=keep)
+    broken = [text for run in results for text in _broken(run.summary, limits)]
+    kept, alone = results[0].kept, bench_plan.repeat == 1 and not compared
     if as_json:
-        say_json({**_document(bench_plan, result), "kept": result.kept, "broken": broken})
+        document = run_document(bench_plan, results[0]) if alone else None
+        document = document or sides_document(bench_plan, results)
+        say_json({**document, "kept": kept, "broken": broken})
     else:
-        _print(result)
-        if keep is not None and result.kept is not None:
-            say(f"{'report':<14} {_report(keep, result.kept, pictures)}")
-    if result.interrupted:
+        print_run(results[0]) if alone else print_sides(results)
+        if keep is not None and kept is not None:
+            _report(keep, kept, pictures, answered=not alone)
+    failure = results[-1].failure
+    if isinstance(failure, InterruptedRunError):
         raise InterruptedRunError("interrupted; the figures cover what was measured until then")
-    if result.failure is not None:
-        raise result.failure
-    _judge(result.summary, broken)
+    if failure is not None:
+        raise failure
+    for run in results:
+        _judge(run.summary)
+    if broken:
+        raise NotValidError("not good enough: " + "; ".join(dict.fromkeys(broken)))
 
 
 @click.command()
@@ -209,9 +254,9 @@ def prepare(
     load = Load(clients=(1,), warm_up_s=0.0, measure_s=None, loaders=loaders, verify=verify)
     wanted: Prepare = "replace" if replace else "new"
     plan = BenchPlan(url, script, options, load, seed, prepare=wanted)
-    loads, warnings = prepare_tables(plan, find_engine(), observe=_Teller().show)
-    say(f"tables         {_loads(loads)}" if loads else "done; no table to verify")
-    _tell_warnings(warnings)
+    loads, warnings = prepare_tables(plan, find_engine(), observe=BenchProgress().show)
+    say(f"tables         {loads_text(loads)}" if loads else "done; no table to verify")
+    print_warnings(warnings)
 
 
 @click.command()
@@ -225,7 +270,7 @@ def cleanup(url: str, script: str, options: dict[str, Option]) -> None:
     """
     load = Load(clients=(1,), warm_up_s=0.0, measure_s=None)
     plan = BenchPlan(url, script, options, load, seed=1)
-    cleanup_tables(plan, find_engine(), observe=_Teller().show)
+    cleanup_tables(plan, find_engine(), observe=BenchProgress().show)
     say("done")
 
 
@@ -233,23 +278,26 @@ def _command_line() -> str:
     return shlex.join(["dbdyno", *words_without_passwords(sys.argv[1:])])
 
 
-def _report(store: Store, kept: str, pictures: bool) -> Path:
+def _report(store: Store, kept: str, pictures: bool, *, answered: bool) -> None:
     say("writing the report", err=True)
     # Drawing takes half a second to import: only who draws pays for it.
     from dbdyno.report import write
 
     page = store.root / kept / "report.html"
-    return write(store.root, kept, page, pictures=pictures).page
+    written = write(store.root, kept, page, pictures=pictures)
+    if answered:
+        say(fold(f"{'answer':<14} {written.first}", width()))
+    say(f"{'report':<14} {written.page}")
 
 
 def _broken(summary: StepSummary, limits: Sequence[Threshold]) -> list[str]:
     return [told for limit in limits if (told := limit.broken_by(summary)) is not None]
 
 
-def _judge(summary: StepSummary, broken: Sequence[str]) -> None:
-    """Raises `NotValidError` if nothing was measured, or a threshold failed."""
+def _judge(summary: StepSummary) -> None:
+    """Raises `NotValidError` if nothing was measured."""
     if summary.events == 0:
-        window, codes = format_duration(summary.window_s), _codes(summary)
+        window, codes = format_duration(summary.window_s), error_codes(summary)
         raise NotValidError(
             f"no event was completed in the window of {window}; errors: {codes or 'none'}",
             hint="what the errors say must be mended first: `--on-error all=stop` stops at the "
@@ -260,166 +308,6 @@ def _judge(summary: StepSummary, broken: Sequence[str]) -> None:
         )
     if summary.statements == 0 and summary.errors:
         raise NotValidError(
-            f"all {count(summary.errors)} statements failed ({_codes(summary)})",
+            f"all {count(summary.errors)} statements failed ({error_codes(summary)})",
             hint="fix the errors above, or use `--on-error all=stop` for the full message",
         )
-    if broken:
-        raise NotValidError("not good enough: " + "; ".join(broken))
-
-
-def _codes(summary: StepSummary) -> str:
-    """Errors by code, the most frequent first."""
-    ordered = sorted(summary.errors_by_code.items(), key=lambda pair: (-pair[1], pair[0]))
-    return ", ".join(f"{code} × {count(times)}" for code, times in ordered)
-
-
-class _Teller:
-    """Shows progress on standard error, once a second."""
-
-    def __init__(self) -> None:
-        self._next = time.monotonic() + _PROGRESS_S
-        self._pace = Pace()
-        self._untold = ""
-        """The number of rows loaded, until it has been printed."""
-
-    def show(self, command: str, record: Record) -> None:
-        """One record of a command."""
-        match record:
-            case Interval() if command == "run" and record.phase in ("warm-up", "measure"):
-                length_s = (record.end_ns - record.start_ns) / 1e9
-                rate = record.counters.events / length_s if length_s > 0 else 0.0
-                at = format_duration(round(record.end_ns / 1e9))
-                say(f"{record.phase:>8} {at:>8}  {count(rate)} events/s", err=True)
-            case Progress() if command == "run" or record.what == "rows":
-                line = f"{command:>8}  {self._pace.text(record)}"
-                due = time.monotonic() >= self._next
-                if due:
-                    self._next = time.monotonic() + _PROGRESS_S
-                    say(line, err=True)
-                self._untold = line if record.what == "rows" and not due else ""
-            case Summary() if self._untold:
-                say(self._untold, err=True)
-                self._untold = ""
-            case Output():
-                say(record.text, err=True)
-            case EngineWarning(code="connecting"):
-                say(f"{command:>8}  {record.message}", err=True)
-            case _:
-                pass
-
-
-def _print(result: BenchResult) -> None:
-    summary = result.summary
-    lines = [
-        ("statements", f"{count(summary.statements)} ({count(summary.statements_per_s)}/s)"),
-        ("events", f"{count(summary.events)} ({count(summary.events_per_s)}/s)"),
-        ("errors", f"{count(summary.errors)}{f' ({codes})' if (codes := _codes(summary)) else ''}"),
-        ("window", format_duration(summary.window_s)),
-        *((f"latency {name}", latency(value)) for name, value in summary.latency_us.items()),
-        *_open_loop(summary),
-        *_labels(summary),
-    ]
-    if summary.client_cpu_us_per_statement is not None:
-        cpu = f"{summary.client_cpu_us_per_statement:.2f} µs a statement"
-        lines.append(("client CPU", cpu))
-    lines.append(("client memory", f"{summary.client_rss_kb:,} KiB"))
-    processes = "1 process" if result.processes == 1 else f"{result.processes} processes"
-    shards = named_shards(result.shards, bound=result.shards_bound)
-    lines.append(("engine", f"{processes}, {shards}, {result.reactor}"))
-    if result.loads:
-        lines.insert(0, ("tables", _loads(result.loads)))
-    for name, value in lines:
-        say(f"{name:<14} {value}")
-    _tell_warnings(result.warnings)
-
-
-def _tell_warnings(warnings: Sequence[EngineWarning]) -> None:
-    for warning in warnings:
-        say(f"warning: {warning.message}", err=True)
-        if warning.hint:
-            say(f"hint: {warning.hint}", err=True)
-
-
-def _loads(loads: Sequence[TableLoad]) -> str:
-    """Tables that arrived as sent; the others are warnings."""
-    fine = [load for load in loads if load.rows == load.sent]
-    rows = sum(load.sent or 0 for load in fine)
-    took = format_duration(sum(load.took_s for load in loads))
-    return f"{count(len(fine))} of {count(len(loads))} have the {count(rows)} rows sent ({took})"
-
-
-def _open_loop(summary: StepSummary) -> Iterator[tuple[str, str]]:
-    """Figures of an open loop."""
-    if summary.wait_us:
-        yield "wait p99", latency(summary.wait_us["p99"])
-        yield "service p99", latency(summary.service_us["p99"])
-        backlog = summary.backlog
-        yield "backlog", f"{count(backlog.at_end)}, max {count(backlog.highest)}"
-        if summary.censored:
-            yield "not ended", f"{count(summary.censored)}: their times are lower bounds"
-
-
-def _labels(summary: StepSummary) -> Iterator[tuple[str, str]]:
-    """Events by label, if the script labels them."""
-    for label, events in sorted(summary.events_by_label.items()):
-        name = label.partition("/")[2]
-        if name:
-            times = summary.latency_by_label_us
-            response = f"event.{label}.response"
-            found = times.get(response) or times[f"event.{label}.service"]
-            rate = events / summary.window_s
-            yield name, f"{count(events)} ({count(rate)}/s), p99 {latency(found['p99'])}"
-
-
-def _document(bench_plan: BenchPlan, result: BenchResult) -> dict[str, object]:
-    summary = result.summary
-    return {
-        "schema": 1,
-        "statements": summary.statements,
-        "statements_per_s": summary.statements_per_s,
-        "events": summary.events,
-        "events_per_s": summary.events_per_s,
-        "errors": summary.errors,
-        "errors_by_code": dict(summary.errors_by_code),
-        "restarts": summary.restarts,
-        "reconnects": summary.reconnects,
-        "latency_us": dict(summary.latency_us),
-        "events_by_label": dict(summary.events_by_label),
-        "latency_by_label_us": {
-            label: dict(figures) for label, figures in summary.latency_by_label_us.items()
-        },
-        "wait_us": dict(summary.wait_us),
-        "service_us": dict(summary.service_us),
-        "lag_us": dict(summary.lag_us),
-        "queued_us": dict(summary.queued_us),
-        "unread_us": dict(summary.unread_us),
-        "backlog": summary.backlog.at_end,
-        "backlog_highest": summary.backlog.highest,
-        "censored": summary.censored,
-        "p99_us_at_most": summary.p99_us_at_most,
-        "client_cpu_us_per_statement": summary.client_cpu_us_per_statement,
-        "client_rss_kb": summary.client_rss_kb,
-        "client_rss_peak_kb": summary.client_rss_peak_kb,
-        "window_s": summary.window_s,
-        "clients": summary.clients,
-        "total_statements": summary.total_statements,
-        "total_events": summary.total_events,
-        "url": without_password(bench_plan.url),
-        "script": str(result.script),
-        "options": dict(bench_plan.options),
-        "seed": bench_plan.seed,
-        "reactor": result.reactor,
-        "scheduling": result.scheduling,
-        "clock": result.clock,
-        "processes": result.processes,
-        "shards": result.shards,
-        "shards_bound": result.shards_bound,
-        "lab": None if result.lab is None else asdict(result.lab),
-        "versions": dict(result.versions),
-        "command_line": bench_plan.command_line,
-        "interrupted": result.interrupted,
-        "loads": [asdict(load) for load in result.loads],
-        "warnings": [
-            {"code": warning.code, "message": warning.message} for warning in result.warnings
-        ],
-    }

@@ -11,11 +11,19 @@ import click
 from dbdyno.cli.options import fraction, json_option, store_option
 from dbdyno.cli.terminal import say, say_json
 from dbdyno.errors import NotValidError
+from dbdyno.formats.stored_study import ONE_CALL
 from dbdyno.model import FIGURES, Primary, find_figure
 
 if TYPE_CHECKING:
+    from dbdyno.report.analysis.side import Side
     from dbdyno.report.analysis.sides import Outcome
     from dbdyno.report.analysis.whole_studies import Whole
+
+_LEAST_RUNS = 2
+_REPEAT = (
+    "\nhint: a verdict needs repeats of both: `dbdyno bench … --repeat 5`; two servers in turns: "
+    "`dbdyno bench URL --against URL`, a setting of sessions: `--with NAME=VALUE`"
+)
 
 FAIL_ON = ("slower", "not-equivalent")
 
@@ -102,9 +110,16 @@ def compare(
         else:
             say(f"A  {a}\nB  {b}\n")
             _tell(metric, outcome)
+            if not outcome.refused and any(_is_single(side) for side in (ours[0], theirs[0])):
+                say(_REPEAT, err=True)
     if fail_on is not None:
         for one in outcomes:
             _fail(one, fail_on)
+
+
+def _is_single(side: Side) -> bool:
+    """Whether it is a bench that measured once: it has no spread to judge by."""
+    return side.study.text.startswith(ONE_CALL) and len(side.runs) < _LEAST_RUNS
 
 
 def _tell_whole(a: str, b: str, metric: str, whole: Whole) -> None:

@@ -1,29 +1,42 @@
-"""One measurement without a study's file: a server somebody runs, a script, a number of clients.
+"""Measurements without a study's file: servers somebody runs, a script, a number of clients.
 
 Nothing is provisioned, stopped or changed: tables come and go only with `prepare` and `cleanup`.
-It is carried out and kept as a study of one run (`kept.py`), unless nobody wants to keep it.
+A bench is carried out and kept as a study of one run, or of several blocks and sides (`kept.py`),
+unless nobody wants to keep it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from dbdyno.conduct.address import check_url
 from dbdyno.conduct.batch import conduct_batch
+from dbdyno.conduct.bench_sides import BenchSide, sides_of
 from dbdyno.conduct.events import Event, PhaseStarted, Recorded, RunEnded
 from dbdyno.conduct.kept import OneRun, one_run_folder, plan_of, script_name, study_of
 from dbdyno.conduct.sampling import own_collectors
 from dbdyno.conduct.setting import Setting
 from dbdyno.conduct.tables import Handling, Prepare
+from dbdyno.design.batches import batches
 from dbdyno.engine import Engine, find_script
 from dbdyno.engine.script import script_path
-from dbdyno.errors import EngineError, InterruptedRunError, LabError, StatementError
+from dbdyno.errors import EngineError, InterruptedRunError, LabError, StatementError, UsageError
 from dbdyno.guard.launch import Launch
 from dbdyno.guard.scratch import scratch_folder
-from dbdyno.model import Cell, EngineWarning, LabCost, Load, Option, Record, StepSummary, TableLoad
+from dbdyno.model import (
+    Cell,
+    EngineWarning,
+    LabCost,
+    Load,
+    Option,
+    Plan,
+    Record,
+    StepSummary,
+    TableLoad,
+)
 from dbdyno.servers import Server, open_server
 from dbdyno.store import Store
 
@@ -40,6 +53,14 @@ class BenchPlan:
     options: Mapping[str, Option]
     load: Load
     seed: int
+    """Of the tables, and of what clients draw."""
+    repeat: int = 1
+    """Blocks, from 1."""
+    against: str | None = None
+    """The URL of the baseline, driven in turns with `url`."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Of the clients' sessions at `url`; the baseline has none of them, and is the same database
+    unless `against` names another."""
     prepare: Prepare = "no"
     cleanup: bool = False
     collect: tuple[str, ...] = ()
@@ -50,8 +71,10 @@ class BenchPlan:
 
 @dataclass(frozen=True, slots=True)
 class BenchResult:
-    """What was measured."""
+    """What was measured in one run."""
 
+    side: str
+    """The name of its side."""
     summary: StepSummary
     script: Path
     versions: Mapping[str, str]
@@ -80,19 +103,24 @@ class BenchResult:
 
 def bench(
     bench_plan: BenchPlan, engine: Engine, *, observe: RecordObserver, store: Store | None = None
-) -> BenchResult:
-    """Measures once, and keeps it in `store`; a window that was cut short is returned and marked.
+) -> tuple[BenchResult, ...]:
+    """Measures each side in each block and keeps it in `store`, in the order of the plan; a window
+    that was cut short is returned and marked, and is the last one.
 
     Raises `LabError` if nothing was measured; then nothing is kept either.
     """
     handling = Handling(bench_plan.prepare, bench_plan.cleanup)
     with _conducted(bench_plan, engine, observe, handling, store, measured=True) as call:
         ended = call.ended()
-        if not ended.summaries:
+        if not any(run.summaries for run in ended):
             raise call.failure() or EngineError("the engine ended without a summary")
         call.place.forgotten = False
         kept = call.place.folder.stored.name if store is not None else None
-        return _result(ended, call.script, kept)
+        results = [_result(run, call.script, kept) for run in ended if run.summaries]
+        failures = [run.failure for run in ended if run.failure is not None] or [call.raised]
+        if results[-1].failure is None and failures[0] is not None:
+            results[-1] = replace(results[-1], failure=failures[0])
+        return tuple(results)
 
 
 def prepare_tables(
@@ -101,7 +129,8 @@ def prepare_tables(
     """Loads the script's tables and measures nothing: what was loaded, and what to know of it."""
     handling = Handling(bench_plan.prepare, cleanup=False)
     with _conducted(bench_plan, engine, observe, handling, None, measured=False) as call:
-        manifest = call.succeeded().manifest
+        (ended,) = call.succeeded()
+        manifest = ended.manifest
         return manifest.loads, _warnings(manifest.load_warnings)
 
 
@@ -122,14 +151,14 @@ class _Call:
     phases: list[str] = field(default_factory=list)
     raised: LabError | None = None
 
-    def ended(self) -> RunEnded:
-        """How the run ended. Raises `LabError` if it could not even be stored."""
+    def ended(self) -> Sequence[RunEnded]:
+        """How each run ended. Raises `LabError` if none could even be stored."""
         if not self.events:
             assert self.raised is not None, "a run without an end"
             raise self.raised
-        return self.events[0]
+        return self.events
 
-    def succeeded(self) -> RunEnded:
+    def succeeded(self) -> Sequence[RunEnded]:
         """The same; raises `LabError` if anything failed."""
         ended = self.ended()
         if (failure := self.failure()) is not None:
@@ -138,7 +167,8 @@ class _Call:
 
     def failure(self) -> LabError | None:
         """Why nothing was measured."""
-        failure = self.ended().failure
+        failures = [run.failure for run in self.ended() if run.failure is not None]
+        failure = failures[0] if failures else None
         if isinstance(failure, InterruptedRunError):
             return InterruptedRunError("interrupted before anything was measured")
         if isinstance(failure, StatementError) and "prepare" in self.phases[-1:]:
@@ -148,6 +178,10 @@ class _Call:
                 "(`bench --prepare=replace`, `prepare --replace`), or use those there are",
             )
         return failure
+
+    def has_failed(self) -> bool:
+        """Whether a run failed, or all of it was ended."""
+        return self.raised is not None or any(run.failure is not None for run in self.events)
 
     def see(self, event: Event) -> None:
         """Takes note of what the end is judged by."""
@@ -168,10 +202,10 @@ def _conducted(
     measured: bool,
 ) -> Iterator[_Call]:
     """Carries the plan out; what is stored stays at least as long as the block."""
-    check_url(bench_plan.url)
+    sides = _sides(bench_plan)
     folders = script_path()
     script = find_script(bench_plan.script, folders)
-    study = study_of(bench_plan, script)
+    study = study_of(bench_plan, script, sides)
     own = own_collectors(study, folders) if store is not None else ()
     plan = plan_of(study, bench_plan.seed, measured=measured)
 
@@ -179,10 +213,12 @@ def _conducted(
         cell: Cell, folders: Sequence[Path], logs: Path, launch: Launch
     ) -> AbstractContextManager[Server]:
         # The study has no password.
-        return open_server(f"url:{bench_plan.url}", {}, logs)
+        side = next(side for side in sides if side.name in cell.levels.values())
+        return open_server(f"url:{side.url}", {}, logs, session=side.settings)
 
     with (
         scratch_folder("bench") as scratch,
+        _settings_tried(sides, scratch),
         one_run_folder(store or Store(scratch / "store"), study, plan) as place,
     ):
         call = _Call(script, place)
@@ -200,22 +236,76 @@ def _conducted(
             observe=watch,
             own=own,
             open_server=opened,
-            tables=handling,
+            tables=_handlings(plan, handling),
             sampled=store is not None,
             command_line=bench_plan.command_line,
             scripts={script_name(script): script},
         )
         try:
-            conduct_batch(setting, plan.runs, place.folder)
+            for batch in batches(plan, plan.runs):
+                conduct_batch(setting, batch, place.folder)
+                if call.has_failed():
+                    break
         except LabError as error:
             call.raised = error
+        if len(plan.runs) > 1 and handling.cleanup and call.phases:
+            _clean_up(bench_plan, engine, observe, quiet=call.has_failed())
         yield call
+
+
+def _sides(bench_plan: BenchPlan) -> tuple[BenchSide, ...]:
+    """Raises `UsageError` for what is no URL, and for two sides that are one."""
+    for url in (bench_plan.url, bench_plan.against):
+        if url is not None:
+            check_url(url)
+    if bench_plan.against == bench_plan.url and not bench_plan.settings:
+        raise UsageError(
+            "--against names the same database: nothing differs between the two sides",
+            hint="name another one, or a setting of one side's sessions: --with NAME=VALUE",
+        )
+    stem = Path(bench_plan.script).stem
+    return sides_of(bench_plan.url, bench_plan.against, bench_plan.settings, stem)
+
+
+@contextmanager
+def _settings_tried(sides: Sequence[BenchSide], scratch: Path) -> Iterator[None]:
+    """Raises `ServerError` for a setting that sessions can't have, before anything is measured."""
+    for side in sides:
+        if side.settings:
+            opened = open_server(f"url:{side.url}", {}, scratch, session=side.settings)
+            with opened as server:
+                server.start()
+    yield
+
+
+def _handlings(plan: Plan, handling: Handling) -> Mapping[str, Handling]:
+    """Tables are made in the first run on each database. A single run drops them at its end, the
+    last of several ones can't: it may not come to be."""
+    found: dict[str, Handling] = {}
+    seen: set[str] = set()
+    for run in plan.runs:
+        first = run.cell.provision not in seen
+        seen.add(run.cell.provision)
+        alone = handling.cleanup and len(plan.runs) == 1
+        found[run.id] = Handling(handling.prepare if first else "no", alone)
+    return found
+
+
+def _clean_up(
+    bench_plan: BenchPlan, engine: Engine, observe: RecordObserver, *, quiet: bool
+) -> None:
+    """Drops the tables on every database; `quiet` where another failure is to be told."""
+    for url in dict.fromkeys(filter(None, (bench_plan.against, bench_plan.url))):
+        alone = replace(bench_plan, url=url, against=None, settings={}, repeat=1)
+        with suppress(LabError) if quiet else nullcontext():
+            cleanup_tables(alone, engine, observe=observe)
 
 
 def _result(ended: RunEnded, script: Path, kept: str | None) -> BenchResult:
     manifest, (summary,) = ended.manifest, ended.summaries
     (step,) = manifest.steps
     return BenchResult(
+        side=next(iter(manifest.cell.values())),
         summary=summary,
         script=script,
         versions=manifest.versions,

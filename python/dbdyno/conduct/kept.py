@@ -1,4 +1,4 @@
-"""A `bench` as a study of one cell, one block and one step, in the store or on the way to nowhere.
+"""A `bench` as a study of one cell, or of two sides, with one step; in the store or discarded.
 
 So a bench has facts, settings, intervals and a report, and can be inspected years later. It is
 named after its script and the time; it has no study file, so `study.toml` holds the command that
@@ -10,17 +10,17 @@ from __future__ import annotations
 import re
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
+from dbdyno.conduct.bench_sides import BenchSide, factor_of, question_of
 from dbdyno.design import plan as make_plan
 from dbdyno.engine.script import is_shipped
-from dbdyno.formats.passwords import without_password
 from dbdyno.formats.stored_study import ONE_CALL, Declared
-from dbdyno.model import Design, Factor, Level, Load, Option, Plan, RunManifest, Study, Workload
+from dbdyno.model import Design, Load, Option, Plan, RunManifest, Study, Workload
 from dbdyno.store import Store, StudyFolder, open_study_folder
 from dbdyno.store.recovery import recover_runs
 
@@ -31,8 +31,6 @@ class Called(Protocol):
     """The parts of a bench that its study holds."""
 
     @property
-    def url(self) -> str: ...
-    @property
     def options(self) -> Mapping[str, Option]: ...
     @property
     def load(self) -> Load: ...
@@ -42,19 +40,23 @@ class Called(Protocol):
     def command_line(self) -> str: ...
     @property
     def collect(self) -> tuple[str, ...]: ...
+    @property
+    def repeat(self) -> int: ...
 
 
-def study_of(called: Called, script: Path) -> Study:
-    """One cell: the script on the database at the URL."""
-    place, name = without_password(called.url), script_name(script)
+def study_of(called: Called, script: Path, sides: Sequence[BenchSide]) -> Study:
+    """A cell for each side, the first of several being the baseline: the script on its
+    database."""
+    name, factor = script_name(script), factor_of(sides)
     stem = re.sub(r"[^A-Za-z0-9._+-]", "-", script.stem)
+    baseline = {factor.name: sides[0].name} if len(sides) > 1 else {}
     return Study(
         name=f"{_PREFIX}{stem}-{time.strftime('%Y%m%d-%H%M%S')}",
-        question=f"What does {script.stem} do on {place}?",
-        factors=(Factor("server", (Level(stem, provision=f"url:{place}"),)),),
+        question=question_of(sides, script.stem),
+        factors=(factor,),
         workload=Workload(name, dict(called.options)),
         load=called.load,
-        design=Design(blocks=1, seed=called.seed),
+        design=Design(blocks=called.repeat, baseline=baseline, seed=called.seed),
         collect=called.collect,
         text=f"{ONE_CALL}{called.command_line.removeprefix('dbdyno bench').strip()}\n",
     )
@@ -67,12 +69,16 @@ def script_name(script: Path) -> str:
 
 
 def plan_of(study: Study, seed: int, *, measured: bool) -> Plan:
-    """Its one run, with the seed that was asked for and no derived one; without a step if nothing
-    is measured."""
+    """Its runs on tables made with the seed that was asked for. A single run is driven with that
+    seed, too; several have derived ones. Without a step if nothing is measured."""
     plan = make_plan(study, seed=seed)
-    (run,) = plan.runs
-    steps = tuple(replace(step, seed=seed) for step in run.steps) if measured else ()
-    return replace(plan, runs=(replace(run, seed=seed, data_seed=seed, steps=steps),))
+    runs = [replace(run, data_seed=seed) for run in plan.runs]
+    if len(runs) == 1:
+        steps = tuple(replace(step, seed=seed) for step in runs[0].steps)
+        runs = [replace(runs[0], seed=seed, steps=steps)]
+    if not measured:
+        runs = [replace(run, steps=()) for run in runs]
+    return replace(plan, runs=tuple(runs))
 
 
 @dataclass(slots=True)

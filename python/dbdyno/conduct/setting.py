@@ -27,8 +27,8 @@ class Setting:
     own: tuple[OwnCollector, ...] = ()
     """The user's own collectors."""
     open_server: OpenServer = open_cell_server
-    tables: Handling | None = None
-    """`None`: as a study's cell has it."""
+    tables: Mapping[str, Handling] = field(default_factory=dict)
+    """Run → what becomes of its tables; a run that isn't here has it as a study's cell."""
     sampled: bool = True
     """Whether machine and servers are sampled beside the load."""
     command_line: str = ""

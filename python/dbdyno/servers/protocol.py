@@ -304,3 +304,6 @@ class ServerSpec:
     only_tried: bool = False
     """Whether its folder is removed by whoever opened it, and may hold the data of a server without
     a process."""
+    session: Mapping[str, str] = field(default_factory=dict)
+    """Of each session of the clients, where the server is not ours; of a SQLite file, its pragmas.
+    The lab's own session and loaders go without."""

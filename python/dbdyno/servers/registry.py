@@ -229,6 +229,7 @@ def open_spec(spec: ServerSpec, folder: Path) -> Iterator[Server]:
     """
     _refuse_launch(spec)
     _refuse_c_functions(spec)
+    _refuse_session(spec)
     if not spec.only_tried:
         sweep()
     server = _open_in_topology(spec, folder)
@@ -300,6 +301,15 @@ def _refuse_c_functions(spec: ServerSpec) -> None:
         raise ServerError(
             f"`{provision.text}` takes no functions in C (`c_functions`)",
             hint=f"servers that dbdyno starts do, of the kinds: {able}",
+        )
+
+
+def _refuse_session(spec: ServerSpec) -> None:
+    """Settings of sessions are for a server that somebody else runs."""
+    if spec.session and (spec.provision.source is not Source.URL or spec.provision.kind == "null"):
+        raise ServerError(
+            f"`{spec.provision.text}` has no sessions with settings of their own: "
+            f"{', '.join(spec.session)}"
         )
 
 

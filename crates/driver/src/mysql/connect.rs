@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use record::{Endpoint, ServerTarget, Tls, TlsMode};
 use wire_mysql::{
-    Algorithm, Compression, Credentials, Handshake, HandshakeError, Step, Wishes, backend,
+    Algorithm, Compression, Credentials, Handshake, HandshakeError, Step, Wishes, backend, frontend,
 };
 
 use super::error::server_error;
@@ -17,6 +17,10 @@ use crate::transport::Opened;
 
 /// Packets of a handshake are a few hundred bytes; certificates of plugins a few thousand.
 const PACKET_SIZE_MAX: usize = 64 * 1024;
+
+// First bytes of replies to a statement without rows.
+const OK: u8 = 0x00;
+const ERROR: u8 = 0xff;
 
 /// Connects to the endpoint for this ordinal.
 pub(crate) fn connect<'a>(
@@ -49,6 +53,12 @@ pub(crate) fn connect<'a>(
     let agreed = handshake.agreed();
     if let (Some(name), None) = (&target.compression, agreed.compression) {
         return Err(unsupported(format!("the server does not offer compression by {name}")));
+    }
+    if !target.session.is_empty() {
+        if agreed.compression.is_some() {
+            return Err(unsupported("compression beside settings of sessions".into()));
+        }
+        set_session(&target.session, &mut wire)?;
     }
     let session = MysqlSession::new(target.prepared_statements, agreed);
     Ok(Opened {
@@ -114,6 +124,48 @@ fn shake_hands(
     }
 }
 
+/// Sets the session's settings in one statement.
+fn set_session(settings: &[(String, String)], wire: &mut Dialled<'_>) -> Result<(), ConnectError> {
+    let mut out = Vec::new();
+    frontend::query(session_statement(settings).as_bytes(), &mut out)
+        .map_err(|error| failure(wire, error.into()))?;
+    wire.awaited = "its answer to the settings of the session";
+    wire.send(&out)?;
+    loop {
+        let reply = backend::header(&wire.received)
+            .and_then(|header| wire.received.get(backend::HEADER_SIZE..)?.get(..header.size))
+            .map(|payload| (payload.first().copied(), payload.to_vec()));
+        match reply {
+            None => wire.receive()?,
+            Some((Some(OK), payload)) => {
+                wire.received.drain(..backend::HEADER_SIZE + payload.len());
+                return Ok(());
+            }
+            Some((Some(ERROR), payload)) => {
+                return Err(failure(wire, HandshakeError::Refused(payload.into())));
+            }
+            Some((found, _)) => {
+                let (address, found) = (wire.address.clone(), char::from(found.unwrap_or(0)));
+                let source =
+                    ProtocolError::Unexpected { found, state: "setting the session's settings" };
+                return Err(ConnectError::Protocol { address, source });
+            }
+        }
+    }
+}
+
+/// `SET SESSION a = 1, SESSION b = 'x'`: numbers as they are, all else quoted.
+fn session_statement(settings: &[(String, String)]) -> String {
+    let assignments = settings.iter().map(|(name, value)| {
+        if value.parse::<f64>().is_ok_and(f64::is_finite) {
+            return format!("SESSION {name} = {value}");
+        }
+        let quoted = value.replace('\\', "\\\\").replace('\'', "''");
+        format!("SESSION {name} = '{quoted}'")
+    });
+    format!("SET {}", assignments.collect::<Vec<_>>().join(", "))
+}
+
 fn failure(wire: &Dialled<'_>, error: HandshakeError) -> ConnectError {
     let address = wire.address.clone();
     let protocol = |source| ConnectError::Protocol { address: wire.address.clone(), source };
@@ -131,5 +183,22 @@ fn failure(wire: &Dialled<'_>, error: HandshakeError) -> ConnectError {
             protocol(ProtocolError::Unexpected { found: char::from(found), state: "shaking hands" })
         }
         HandshakeError::Wire(error) => protocol(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::session_statement;
+
+    #[test]
+    fn settings_of_a_session_are_quoted_unless_they_are_numbers() {
+        let settings = [("sort_buffer_size", "65536"), ("sql_mode", "ANSI"), ("init", "a'b\\c")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()));
+
+        assert_eq!(
+            session_statement(&settings),
+            "SET SESSION sort_buffer_size = 65536, SESSION sql_mode = 'ANSI', \
+             SESSION init = 'a''b\\\\c'"
+        );
     }
 }

@@ -75,7 +75,9 @@ fn shake_hands(target: &ServerTarget, wire: &mut Dialled<'_>) -> Result<String, 
         database: &target.database,
     };
     let mut out = Vec::new();
-    let begun = Handshake::begin(credentials, PARAMETERS, &mut out);
+    let session = target.session.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let parameters: Vec<_> = PARAMETERS.iter().copied().chain(session).collect();
+    let begun = Handshake::begin(credentials, &parameters, &mut out);
     let mut handshake = begun.map_err(|error| failure(target, wire, error.into()))?;
     let mut ready = false;
     loop {

@@ -31,6 +31,11 @@ pub(crate) fn connect<'a>(
     if let Some(kind) = &target.compression {
         return Err(unsupported(format!("compression `{kind}` is not in its protocol")));
     }
+    if let Some((name, _)) = target.session.first() {
+        return Err(unsupported(format!(
+            "a session's own setting (`{name}`) is not in its protocol"
+        )));
+    }
     let database = database_of(&target.database).ok_or_else(|| {
         unsupported(format!("database `{}`: expected a number from 0", target.database))
     })?;

@@ -80,6 +80,7 @@ impl Server {
             tls: Tls::default(),
             compression: None,
             asks_for_public_key: false,
+            session: Vec::new(),
         }
     }
 

@@ -33,6 +33,22 @@ fn passwords_are_checked_over_both_transports() {
 }
 
 #[test]
+fn settings_of_sessions_are_set_or_refused_by_name() {
+    let Some(server) = Server::get() else { return };
+    let with = |name: &str, value: &str| {
+        let session = vec![(name.to_owned(), value.to_owned())];
+        connect(&ServerTarget { session, ..server.target() })
+    };
+
+    let asks = "SELECT @@sort_buffer_size";
+    assert_eq!(with("sort_buffer_size", "65536").unwrap().value(asks), "65536");
+    let mut client = with("sql_mode", "ANSI_QUOTES").unwrap();
+    assert_eq!(client.value("SELECT @@sql_mode"), "ANSI_QUOTES");
+    let error = with("no_such_setting", "1").err().unwrap();
+    assert_eq!(sqlstate_and_number(error).1, 1193);
+}
+
+#[test]
 fn a_client_of_postgresqls_says_that_it_has_found_mysql() {
     let Some(server) = Server::get() else { return };
     let unix = server.target();

@@ -171,3 +171,17 @@ fn what_this_driver_cannot_do_is_refused_before_connecting() {
     let (_, message) = refusal(&target);
     assert!(message.ends_with("compression `zstd` to PostgreSQL is not supported"), "{message}");
 }
+
+#[test]
+fn settings_of_sessions_are_set_or_refused_by_name() {
+    let Some(server) = Server::get() else { return };
+    let with = |name: &str, value: &str| {
+        let session = vec![(name.to_owned(), value.to_owned())];
+        ServerTarget { session, ..server.target("trusty") }
+    };
+
+    let mut client = crate::postgres_server::connect(&with("work_mem", "8MB")).unwrap();
+    assert_eq!(client.value("SHOW work_mem"), "8MB");
+    let (error, _) = refusal(&with("no_such_setting", "1"));
+    assert_eq!(sqlstate(&error), "42704");
+}

@@ -54,7 +54,7 @@ class EngineLoad:
         server, identity = self.served.server, self.served.identity
         cell, setting = identity.cell, identity.setting
         self._target, self._load_target = run_target(server, cell), server.entry.load_target()
-        handling = setting.tables or handling_of(cell)
+        handling = setting.tables.get(identity.planned.id) or handling_of(cell)
         self.tables = CellTables(
             cell, identity.load, handling, server, self._call_for_tables, self._warn
         )

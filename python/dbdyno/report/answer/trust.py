@@ -70,11 +70,8 @@ def _chips(analysis: Analysis, judged: Sequence[Gate]) -> Iterator[Chip]:
     for name in HOW_OFTEN:
         if name in by_name:
             gate = by_name[name]
-            # Nothing is compared: what another repeat would be is open, and no verdict is wrong.
-            alone = gate.state == "failed" and not analysis.comparisons
-            state: GateState = "doubtful" if alone else gate.state
             words = gate.brief or counted(fewest_blocks(analysis), "repeat")
-            yield Chip(words, state, gate_anchor(gate))
+            yield Chip(words, gate.state, gate_anchor(gate))
     order = {"failed": 0, "doubtful": 1}
     doubts = sorted(
         (g for g in judged if g.state in order and g.name not in HOW_OFTEN),

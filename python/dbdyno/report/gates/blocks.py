@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dbdyno.formats.stored_study import ONE_CALL
 from dbdyno.report.analysis.analyse import Analysis
 from dbdyno.report.gates.gate import Gate, Judge, fewest_blocks
 from dbdyno.report.terms.wording import percent
@@ -19,6 +20,11 @@ def _blocks(analysis: Analysis) -> Gate:
     least = fewest_blocks(analysis)
     if least == 1 and one_set_up(analysis):
         told = "1 block, driven in turns: what is found holds for its one set-up."
+        return Gate("Blocks", "doubtful", told)
+    if least == 1 and not analysis.comparisons:
+        told = "1 repeat: how far another would differ is open."
+        if analysis.material.study.text.startswith(ONE_CALL):
+            told += " `dbdyno bench --repeat 5` shows it, and what `dbdyno compare` needs."
         return Gate("Blocks", "doubtful", told)
     if least < BLOCKS_FOR_INTERVAL:
         told = f"{least} block{'' if least == 1 else 's'} in some cell: no interval can be given."

@@ -8,6 +8,7 @@ from dbdyno.errors import ConnectError, ServerError
 from dbdyno.model.session import Session
 from dbdyno.servers.nodes.direct import Direct
 from dbdyno.servers.nodes.login import try_apart
+from dbdyno.servers.protocol import ServerSpec
 from dbdyno.servers.setting import refuse_all
 
 ANSWER_LIMIT_S = 5
@@ -29,8 +30,9 @@ class RunningServer(Direct):
     """A statement that every server of the kind answers."""
     _session: LoginSession
 
-    def __init__(self, url: str, settings: Mapping[str, str], example: str) -> None:
-        refuse_all(settings, example)
+    def __init__(self, url: str, spec: ServerSpec, example: str) -> None:
+        refuse_all(spec.settings, example)
+        self._wanted = spec.session
         self._provision = f"url:{url}"
         self._example = example
         """A provision text for a server of ours."""
@@ -40,6 +42,20 @@ class RunningServer(Direct):
         whatever the server makes of the log-in."""
         try_apart(self._provision, ANSWER_LIMIT_S * self._addresses())
         self.log_in()
+        if self._wanted:
+            self._try_settings()
+
+    def _try_settings(self) -> None:
+        """Raises `ServerError` for a setting that a session can't have."""
+        raise ServerError(
+            f"its sessions have no settings of their own: {', '.join(self._wanted)}",
+            hint="leave out --with, or compare with another server (--against URL)",
+        )
+
+    def _with_settings(self, target: Mapping[str, object]) -> Mapping[str, object]:
+        """A run spec's target, with the settings of its sessions."""
+        asked = [list(pair) for pair in self._wanted.items()]
+        return {**target, "session": asked} if asked else target
 
     def log_in(self) -> None:
         """Connects in this process."""

@@ -25,7 +25,7 @@ def _open(spec: ServerSpec, folder: Path) -> Server:
     from dbdyno.servers.databases.mysql.server import MysqlServer
 
     if spec.provision.source is Source.URL:
-        return RunningMysql(BRAND, spec.provision, spec.settings)
+        return RunningMysql(BRAND, spec)
     return MysqlServer(BRAND, spec, folder)
 
 

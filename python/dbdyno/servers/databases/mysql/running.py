@@ -15,8 +15,9 @@ from dbdyno.servers.contents import Contents
 from dbdyno.servers.databases.mysql import query
 from dbdyno.servers.databases.mysql.brand import Brand
 from dbdyno.servers.databases.mysql.contents import contents
+from dbdyno.servers.databases.mysql.session_setting import try_setting
 from dbdyno.servers.nodes.running import ANSWER_LIMIT_S, RunningServer
-from dbdyno.servers.protocol import Capacity, Provision, Transport
+from dbdyno.servers.protocol import Capacity, ServerSpec, Transport
 
 _DEFAULT_PORT = 3306
 _MODES = {
@@ -38,9 +39,10 @@ class RunningMysql(RunningServer):
 
     _session: query.Session
 
-    def __init__(self, brand: Brand, provision: Provision, settings: Mapping[str, str]) -> None:
+    def __init__(self, brand: Brand, spec: ServerSpec) -> None:
+        provision = spec.provision
         assert provision.url is not None, "a provision by URL has one"
-        super().__init__(provision.url, settings, brand.example)
+        super().__init__(provision.url, spec, brand.example)
         self._brand = brand
         self._url = urlsplit(provision.url)
         self._parameters = dict(parse_qsl(self._url.query))
@@ -134,7 +136,15 @@ class RunningMysql(RunningServer):
             target["asks_for_public_key"] = True
         if self._password:
             target["password"] = self._password
-        return target
+        return self._with_settings(target)
+
+    def _try_settings(self) -> None:
+        session = query.Session(self._brand.title, self._address())
+        try:
+            for name, value in self._wanted.items():
+                try_setting(session, name, value)
+        finally:
+            session.close()
 
     def facts(self) -> Mapping[str, object]:
         """Facts reported by the server; its package is unknown."""

@@ -88,7 +88,7 @@ def _open(spec: ServerSpec, folder: Path) -> Server:
     from dbdyno.servers.databases.postgresql.server import PostgresqlServer
 
     if spec.provision.source is Source.URL:
-        return RunningPostgresql(spec.provision, spec.settings)
+        return RunningPostgresql(spec)
     return PostgresqlServer(spec, folder)
 
 

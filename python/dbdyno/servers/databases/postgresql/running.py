@@ -11,8 +11,9 @@ from dbdyno.model.session import SampledSession
 from dbdyno.servers.contents import Contents
 from dbdyno.servers.databases.postgresql import query
 from dbdyno.servers.databases.postgresql.contents import contents
+from dbdyno.servers.databases.postgresql.session_setting import try_setting
 from dbdyno.servers.nodes.running import ANSWER_LIMIT_S, RunningServer
-from dbdyno.servers.protocol import Capacity, Provision, Transport
+from dbdyno.servers.protocol import Capacity, ServerSpec, Transport
 
 _TLS_FILES = {"ca": "sslrootcert", "certificate": "sslcert", "key": "sslkey"}
 
@@ -27,9 +28,10 @@ class RunningPostgresql(RunningServer):
 
     _session: query.Session
 
-    def __init__(self, provision: Provision, settings: Mapping[str, str]) -> None:
+    def __init__(self, spec: ServerSpec) -> None:
+        provision = spec.provision
         assert provision.url is not None, "a provision by URL has one"
-        super().__init__(provision.url, settings, "postgresql:18.4")
+        super().__init__(provision.url, spec, "postgresql:18.4")
         self._url = provision.url
         try:
             self._parameters = conninfo_to_dict(self._url)
@@ -56,7 +58,15 @@ class RunningPostgresql(RunningServer):
         }
         if info.password:
             target["password"] = info.password
-        return target
+        return self._with_settings(target)
+
+    def _try_settings(self) -> None:
+        session = query.Session(self._url, connect_timeout=ANSWER_LIMIT_S)
+        try:
+            for name, value in self._wanted.items():
+                try_setting(session, name, value)
+        finally:
+            session.close()
 
     def _endpoints(self, info: psycopg.ConnectionInfo) -> Sequence[Mapping[str, object]]:
         hosts = str(self._parameters.get("host") or info.host).split(",")

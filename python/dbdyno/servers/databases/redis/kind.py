@@ -14,7 +14,7 @@ def _open(brand: Brand, spec: ServerSpec, folder: Path) -> Server:
     from dbdyno.servers.databases.redis.server import RedisServer
 
     if spec.provision.source is Source.URL:
-        return RunningRedis(brand, spec.provision, spec.settings)
+        return RunningRedis(brand, spec)
     return RedisServer(brand, spec, folder)
 
 

@@ -14,7 +14,7 @@ from dbdyno.servers.databases.redis.brand import Brand
 from dbdyno.servers.databases.redis.contents import contents
 from dbdyno.servers.databases.redis.session import Place, RedisSession
 from dbdyno.servers.nodes.running import ANSWER_LIMIT_S, RunningServer
-from dbdyno.servers.protocol import Capacity, Provision, Transport
+from dbdyno.servers.protocol import Capacity, ServerSpec, Transport
 
 _PARAMETERS = frozenset({"socket", "ca", "certificate", "key"})
 
@@ -25,9 +25,10 @@ class RunningRedis(RunningServer):
     _PROBE = "PING"
     _session: RedisSession
 
-    def __init__(self, brand: Brand, provision: Provision, settings: Mapping[str, str]) -> None:
+    def __init__(self, brand: Brand, spec: ServerSpec) -> None:
+        provision = spec.provision
         assert provision.url is not None, "a provision by URL has one"
-        super().__init__(provision.url, settings, brand.example)
+        super().__init__(provision.url, spec, brand.example)
         self._brand = brand
         parts = urlsplit(provision.url)
         self._files = _files(brand, parts.query)

@@ -6,10 +6,16 @@ from pathlib import Path
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from dbdyno.errors import ServerError
-from dbdyno.servers.databases.sqlite.server import SqliteServer
+from dbdyno.servers.databases.sqlite.server import SqliteServer, known_pragmas
 from dbdyno.servers.protocol import ServerSpec
+from dbdyno.servers.setting import unknown_setting
 
 EXAMPLES = "`sqlite:///absolute/path`, `sqlite:relative/path`, `sqlite:///path?journal_mode=wal`"
+
+_OF_THE_FILE = frozenset(
+    ("application_id", "auto_vacuum", "encoding", "journal_mode", "page_size", "user_version")
+)
+"""Pragmas that stay in the file, whichever connection sets them."""
 
 
 def names_file(url: SplitResult) -> bool:
@@ -27,7 +33,15 @@ class SqliteFile(SqliteServer):
         parts = urlsplit(url)
         if not names_file(parts):
             raise ServerError(f"`{url}` names no file", hint=f"such as {EXAMPLES}")
-        settings = {**dict(parse_qsl(parts.query)), **spec.settings}
+        for name in _OF_THE_FILE.intersection(spec.session):
+            raise ServerError(
+                f"`{name}` is the file's, not a connection's: the other side would have it too",
+                hint="compare with a file of its own: `--against sqlite:///other.db?"
+                f"{name}={spec.session[name]}`",
+            )
+        if unknown := sorted(set(spec.session).difference(known_pragmas())):
+            raise unknown_setting("sqlite", unknown[0], known_pragmas(), "expected a pragma")
+        settings = {**dict(parse_qsl(parts.query)), **spec.settings, **spec.session}
         super().__init__(replace(spec, settings=settings), folder)
         self._file = Path(unquote(parts.path)).absolute()
 

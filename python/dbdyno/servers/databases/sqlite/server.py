@@ -86,7 +86,7 @@ class SqliteServer(ProcessFree):
             self._path.touch()
             self._extension = fetch(_EXTENSION).folder / _EXTENSION.binaries / "cksumvfs.so"
             self.inside().close()
-        known = _known_pragmas()
+        known = known_pragmas()
         for name in self._asked:
             if name not in known:
                 raise unknown_setting("sqlite", name, known, "settings are pragmas of SQLite")
@@ -223,7 +223,7 @@ class SqliteServer(ProcessFree):
 
 
 @cache
-def _known_pragmas() -> Sequence[str]:
+def known_pragmas() -> Sequence[str]:
     with contextlib.closing(sqlite3.connect(":memory:")) as connection:
         return [name for (name,) in connection.execute("PRAGMA pragma_list")]
 
