@@ -20,13 +20,14 @@ def main() -> None:
 def _hand_over(arguments: list[str]) -> None:
     """Replaces this process with the engine; returns if there is none, which the verb reports."""
     from dbdyno.engine.binary import find_engine
+    from dbdyno.engine.drop_in import with_bundled
     from dbdyno.errors import LabError
 
     try:
         engine = str(find_engine().path)
     except LabError:
         return
-    os.execv(engine, (engine, "sysbench", *arguments))
+    os.execv(engine, (engine, "sysbench", *with_bundled(arguments)))
 
 
 if __name__ == "__main__":

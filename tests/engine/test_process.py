@@ -201,7 +201,6 @@ def test_scripts_are_found_by_name_and_missing_ones_answered(tmp_path: Path) -> 
     assert find_script(str(tmp_path / "kv_update.lua"), (Path.cwd(),)).name == "kv_update.lua"
     for wrong, advice in (
         ("kv_updat", "did you mean `kv_update`?"),
-        ("oltp_delete", "oltp_* scripts come with Debian's package `sysbench`"),
         ("queue", "there are kv_update"),
     ):
         with pytest.raises(ScriptError, match=f"there is no script `{wrong}`") as caught:

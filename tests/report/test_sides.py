@@ -16,7 +16,8 @@ from scipy import stats as scipy_stats
 from dbdyno.cli import call
 from dbdyno.errors import UsageError
 from dbdyno.model import PlannedRun, Primary, Step, TurnResult
-from dbdyno.report.analysis.sides import Side, confront, open_side, open_sides
+from dbdyno.report.analysis.side import Side
+from dbdyno.report.analysis.sides import confront, open_side, open_sides
 from dbdyno.report.analysis.whole_studies import confront_studies
 from dbdyno.stats import NotComparable, PairedEffect, Verdict, unpaired_effect
 

@@ -7,6 +7,7 @@ import os
 import click
 
 from dbdyno.engine import find_engine
+from dbdyno.engine.drop_in import with_bundled
 
 
 @click.command(
@@ -21,4 +22,4 @@ def sysbench(arguments: tuple[str, ...]) -> None:
     Its exit codes, too: 0 done, 1 failed, 2 not ready in time or given up, 130 interrupted.
     """
     engine = str(find_engine().path)
-    os.execv(engine, (engine, "sysbench", *arguments))
+    os.execv(engine, (engine, "sysbench", *with_bundled(arguments)))

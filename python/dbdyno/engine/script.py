@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from dbdyno.errors import ScriptError
 from dbdyno.formats.complaint import nearest_hint
+from dbdyno.model.result import ScriptFile, ScriptOrigin
 
 SUFFIX = ".lua"
 
+_REQUIRED = re.compile(r"""require\s*\(?\s*["']([\w.]+)["']""")
 _BUNDLED = (Path(__file__).resolve().parent.parent / "workloads").resolve()
 _SYSBENCH = Path("/usr/share/sysbench")
 _SHIPPED = (_BUNDLED, _SYSBENCH)
@@ -24,6 +28,34 @@ def script_path(first: Iterable[Path] = (), *, here: bool = True) -> tuple[Path,
 def is_shipped(script: Path) -> bool:
     """Whether a script came with dbdyno or with Debian's sysbench: nobody's own file."""
     return script.resolve().parent in _SHIPPED
+
+
+def origin_of(script: Path) -> ScriptOrigin:
+    """Where a script comes from."""
+    folder = script.resolve().parent
+    return "bundled" if folder == _BUNDLED else "sysbench" if folder == _SYSBENCH else "own"
+
+
+def script_file(script: Path) -> ScriptFile:
+    """Origin and digest of a script, with the files beside it that it requires. A file that is gone
+    by now has the digest of an empty one."""
+    digest, seen, waiting = hashlib.sha256(), {script}, [script]
+    while waiting:
+        content = _content(waiting.pop(0))
+        digest.update(content)
+        for name in _REQUIRED.findall(content.decode(errors="replace")):
+            required = script.parent / f"{name.replace('.', '/')}{SUFFIX}"
+            if required not in seen and _is_file(required):
+                seen.add(required)
+                waiting.append(required)
+    return ScriptFile(origin_of(script), digest.hexdigest())
+
+
+def _content(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError:
+        return b""
 
 
 def find_script(name: str, folders: Sequence[Path]) -> Path:
@@ -56,8 +88,6 @@ def _is_file(path: Path) -> bool:
 def _advice(name: str, known: Sequence[str]) -> str:
     if hint := nearest_hint(name, known):
         return hint
-    if name.startswith("oltp_"):
-        return "oltp_* scripts come with Debian's package `sysbench`"
     return f"there are {', '.join(known)}" if known else "a path is searched as it is written"
 
 

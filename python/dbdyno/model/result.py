@@ -178,6 +178,19 @@ class LabCost:
     """Processor time of this run's server for the collectors' queries; `None`: not known."""
 
 
+ScriptOrigin = Literal["bundled", "sysbench", "own"]
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptFile:
+    """The file that a run's script was read from."""
+
+    origin: ScriptOrigin
+    """Bundled with dbdyno, of an installed sysbench, or somebody's own."""
+    sha256: str
+    """Of the file and of the files beside it that it requires."""
+
+
 @dataclass(frozen=True, slots=True)
 class RunManifest:
     """The head of a run folder."""
@@ -231,6 +244,8 @@ class RunManifest:
     """From 1; a run that failed or was interrupted is attempted again by `resume`."""
     imported: Imported | None = None
     """Where its figures come from, if dbdyno has not measured them."""
+    script_file: ScriptFile | None = None
+    """`None`: the generator takes no script, or an earlier version did not say."""
     schema: int = 1
 
 

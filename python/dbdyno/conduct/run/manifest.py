@@ -13,9 +13,10 @@ from dbdyno.conduct.run.identity import Identity
 from dbdyno.conduct.run.inspected import Inspected
 from dbdyno.conduct.run.load import LoadAccount
 from dbdyno.conduct.run.measured import Measured
+from dbdyno.engine.script import script_file
 from dbdyno.errors import LabError
 from dbdyno.formats.record_schema import SCHEMA
-from dbdyno.model import LabCost, RunManifest
+from dbdyno.model import LabCost, RunManifest, ScriptFile
 
 
 def manifest_of(
@@ -78,4 +79,10 @@ def manifest_of(
         collected=collected,
         lab=lab,
         attempt=identity.attempt,
+        script_file=_script_file(identity),
     )
+
+
+def _script_file(identity: Identity) -> ScriptFile | None:
+    file = identity.setting.scripts.get(identity.cell.script)
+    return None if file is None else script_file(file)

@@ -13,6 +13,7 @@ import numpy as np
 from dbdyno.errors import UsageError
 from dbdyno.model import Figure, find_figure
 from dbdyno.report.analysis.comparisons import effect_between, too_few_events
+from dbdyno.report.analysis.differences import differences
 from dbdyno.report.analysis.points import Point, label, varying
 from dbdyno.report.analysis.reasons import not_there
 from dbdyno.report.analysis.sessions import (
@@ -21,7 +22,7 @@ from dbdyno.report.analysis.sessions import (
     version_factors,
     version_key,
 )
-from dbdyno.report.analysis.sides import Difference, differences
+from dbdyno.report.analysis.side import Difference
 from dbdyno.stats import (
     History,
     NotComparable,

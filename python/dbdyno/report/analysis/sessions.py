@@ -14,7 +14,7 @@ from dbdyno.errors import UsageError
 from dbdyno.formats.complaint import nearest_hint
 from dbdyno.model import Study
 from dbdyno.report.analysis.points import Point, points_of
-from dbdyno.report.analysis.sides import Side
+from dbdyno.report.analysis.side import Side
 from dbdyno.report.material.gather import gather
 from dbdyno.store import Store, folders_of
 

@@ -7,7 +7,8 @@ from dbdyno.errors import UsageError
 from dbdyno.model import Primary
 from dbdyno.report.analysis.comparisons import judged_family
 from dbdyno.report.analysis.points import label, varying
-from dbdyno.report.analysis.sides import Confronted, Outcome, Side, prepare, unpaired
+from dbdyno.report.analysis.side import Side
+from dbdyno.report.analysis.sides import Confronted, Outcome, prepare, unpaired
 from dbdyno.stats import Judgement
 
 

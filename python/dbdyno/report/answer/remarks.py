@@ -2,9 +2,11 @@
 
 from dbdyno.report.analysis.analyse import Analysis
 from dbdyno.report.gates.declared import declared_gate
+from dbdyno.report.gates.script import script_gate
 from dbdyno.report.gates.stored import store_gate
 
 
 def remarks(analysis: Analysis) -> tuple[str, ...]:
     """What to tell whoever asked for a report, beside the answer."""
-    return tuple(gate.told for gate in (*store_gate(analysis), *declared_gate(analysis)))
+    gates = (*store_gate(analysis), *script_gate(analysis), *declared_gate(analysis))
+    return tuple(gate.told for gate in gates)

@@ -256,7 +256,20 @@ def versions(analysis: Analysis) -> Table:
             if value not in seen.setdefault(name, []):
                 seen[name].append(str(value))
     pairs = [(name, ", ".join(values)) for name, values in seen.items()]
+    pairs += _scripts(analysis)
     return _facts("versions", "Versions", pairs)
+
+
+def _scripts(analysis: Analysis) -> list[tuple[str, str]]:
+    """Origin and digest of each script's files."""
+    seen: dict[str, list[str]] = {}
+    for run in analysis.material.runs:
+        file = run.manifest.script_file
+        if file is not None:
+            words = f"{file.origin}, SHA-256 {file.sha256}"
+            if words not in seen.setdefault(run.manifest.script, []):
+                seen[run.manifest.script].append(words)
+    return [(f"script {name}", "; ".join(files)) for name, files in seen.items()]
 
 
 def seeds(analysis: Analysis) -> Table:
