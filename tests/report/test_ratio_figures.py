@@ -7,6 +7,7 @@ import pytest
 from dbdyno.formats.histograms import encode
 from dbdyno.model import StepSummary, TimeKind, find_figure
 from dbdyno.model.measurement import Counters, CpuTime, HistogramRecord, Summary
+from dbdyno.report.terms.everyday import figure_name
 from dbdyno.stats.histogram import histogram_of
 from dbdyno.store import step_summary
 
@@ -42,6 +43,7 @@ def test_two_labels_of_a_run_are_compared() -> None:
     figure = find_figure("mean.first over mean.later")
     assert figure.read(summary) == pytest.approx(3.0, rel=0.01)
     assert figure.unit == ""
+    assert figure_name(figure) == "mean response time of first over later"
     assert not figure.higher_is_better
     assert figure.events(summary) == 10
 

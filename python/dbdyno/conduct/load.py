@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from dbdyno.conduct.connection import check_connections
+from dbdyno.conduct.features import check_features
 from dbdyno.conduct.host import check_host
 from dbdyno.conduct.level_loads import check_level_loads, load_path
 from dbdyno.conduct.needs import this_machine
@@ -78,6 +79,7 @@ def _check(loaded: StudyFile, *, run_code: bool) -> None:
     _check_servers(loaded)
     check_host(loaded)
     check_connections(loaded)
+    check_features(loaded)
     check_level_loads(loaded)
     check_proxies(loaded)
     check_topologies(loaded)

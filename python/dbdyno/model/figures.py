@@ -71,7 +71,9 @@ def _ratio(above: str, below: str) -> Figure:
         return min(a.events(summary), b.events(summary))
 
     least = max(a.least_events, b.least_events)
-    title = f"{a.title} over {b.words}"
+    same, _, label = b.title.rpartition(", ")
+    other = label if same and a.title.startswith(f"{same}, ") else b.words
+    title = f"{a.title} over {other}"
     return Figure(title, "", a.higher_is_better, read, least_events=least, events=events)
 
 

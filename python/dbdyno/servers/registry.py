@@ -17,6 +17,7 @@ from dbdyno.servers.databases.files.kind import KIND as FILES
 from dbdyno.servers.databases.mariadb.kind import KIND as MARIADB
 from dbdyno.servers.databases.mysql.kind import KIND as MYSQL
 from dbdyno.servers.databases.null.kind import KIND as NULL
+from dbdyno.servers.databases.postgresql.features import lacks as postgresql_lacks
 from dbdyno.servers.databases.postgresql.kind import KIND as POSTGRESQL
 from dbdyno.servers.databases.redis.kind import KIND as REDIS
 from dbdyno.servers.databases.sqlite.kind import KIND as SQLITE
@@ -45,6 +46,10 @@ KINDS = {
     kind.name: kind
     for kind in (SQLITE, POSTGRESQL, MARIADB, MYSQL, VALKEY, REDIS, DUCKDB, FILES, NULL)
 }
+
+LACKS = {POSTGRESQL.name: postgresql_lacks}
+"""Kind → what its packages were built without; kinds whose packages differ in nothing are not here.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,6 +296,16 @@ def refuse_connection(provision: str, wish: Connection) -> None:
     why = KINDS[parsed.kind].refuses(parsed, wish) if wish else None
     if why is not None:
         raise ServerError(f"`{provision}`: {why}")
+
+
+def lacking(
+    provision: str, settings: Mapping[str, str], wish: Connection
+) -> Sequence[tuple[str, str, str]]:
+    """Settings, and `tls`, that need what the server was built without: name, why, and which
+    servers have it."""
+    wanted = parse_provision(provision)
+    lacks = LACKS.get(wanted.kind)
+    return [] if lacks is None else [*lacks(wanted, settings, wish)]
 
 
 def _refuse_c_functions(spec: ServerSpec) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dbdyno.formats.left_out import left_out_sentences
 from dbdyno.model import OWN_PACE
 from dbdyno.report.analysis.analyse import Analysis
+from dbdyno.report.analysis.builds import built_differently
 from dbdyno.report.gates.blocks import one_set_up
 from dbdyno.report.material.imported import closed, imports, limits_of
 from dbdyno.report.terms.wording import percent, sentence_case
@@ -23,6 +24,7 @@ def limits(analysis: Analysis) -> tuple[str, ...]:
             if one_set_up(analysis)
             else "A single block cannot give an interval: differences may be chance."
         )
+    told += built_differently(analysis)
     if study.scale != "paper":
         told.append(
             f"This is the study's `{study.scale}` scale; data, loads and windows of its own "

@@ -190,6 +190,16 @@ def _advice(words: str) -> str:
     return "check address, role, password and database with `psql`"
 
 
+def configured_with(session: Session) -> str | None:
+    """The options it was configured with before it was built; `None` of a server before 9.6, or to
+    whom we may not ask."""
+    try:
+        rows = session.rows("SELECT setting FROM pg_config WHERE name = 'CONFIGURE'")
+    except ServerError:
+        return None
+    return str(rows[0]["setting"]) if rows else None
+
+
 def facts(session: Session) -> Mapping[str, object]:
     """Version, build, durability, and every setting that is not PostgreSQL's own default."""
     row = session.row(

@@ -11,6 +11,7 @@ from dbdyno.model.session import SampledSession, Session
 from dbdyno.servers.contents import Contents
 from dbdyno.servers.databases.postgresql import functions, query
 from dbdyno.servers.databases.postgresql.contents import contents, tables
+from dbdyno.servers.databases.postgresql.features import configured
 from dbdyno.servers.nodes.own import OwnServer
 from dbdyno.servers.protocol import (
     DATABASE,
@@ -250,7 +251,9 @@ class PostgresqlServer(OwnServer):
     def facts(self) -> Mapping[str, object]:
         """Facts about the package, the program and the running server."""
         compiled = {"c_functions": self._functions} if self._functions else {}
-        return {**self._package_facts(), **query.facts(self._session), **compiled}
+        options = query.configured_with(self._session)
+        built = {} if options is None else {"features": configured(options)}
+        return {**self._package_facts(), **query.facts(self._session), **built, **compiled}
 
     def settings(self) -> Mapping[str, str]:
         """All settings in force, by name."""
