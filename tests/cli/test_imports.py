@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from importlib import import_module
@@ -16,6 +17,13 @@ PYTHON = str(Path(__file__).parents[2] / "python")
 HEAVY = ("altair", "numpy", "psycopg", "pyarrow", "pymysql", "scipy", "vl_convert")
 """Each takes a tenth of a second or more."""
 
+ENGINE = {name: os.environ[name] for name in ["DBDYNO_ENGINE"] if name in os.environ}
+"""Another engine than the usual one, where somebody tests with it."""
+
+KEPT = Path(__file__).parents[1] / "store" / "kept" / "schema-2"
+STUDY = next(path.parent.name for path in KEPT.glob("*/study.json"))
+SIDES = [f"{STUDY}/{path.name}" for path in sorted((KEPT / STUDY / "runs").iterdir())][:2]
+
 CODE = """\
 import sys
 from dbdyno.cli import call
@@ -27,7 +35,7 @@ print(*sorted({name.partition(".")[0] for name in sys.modules}), file=sys.stderr
 def imported(*arguments: str, folder: Path) -> set[str]:
     done = subprocess.run(
         [sys.executable, "-c", CODE, *arguments],
-        env={"PYTHONPATH": PYTHON, "PATH": "/usr/bin:/bin"},
+        env={"PYTHONPATH": PYTHON, "PATH": "/usr/bin:/bin", **ENGINE},
         cwd=folder,
         capture_output=True,
         text=True,
@@ -51,6 +59,18 @@ def test_what_only_reads_imports_no_driver_and_no_statistics(
     assert imported(*arguments, folder=tmp_path).isdisjoint(HEAVY)
 
 
+@pytest.mark.parametrize("verb", ["list", "scripts", "servers"])
+def test_what_lists_reads_no_study_and_shows_no_progress(verb: str, tmp_path: Path) -> None:
+    found = imported(verb, folder=tmp_path)
+    assert found.isdisjoint((*HEAVY, "jinja2", "pydantic", "rich"))
+
+
+@pytest.mark.parametrize("verb", [["compare", *SIDES], ["export", STUDY, "--format", "csv"]])
+def test_what_compares_and_exports_draws_nothing(verb: list[str], tmp_path: Path) -> None:
+    found = imported(*verb, "--store", str(KEPT), folder=tmp_path)
+    assert found.isdisjoint(("altair", "jinja2", "vl_convert"))
+
+
 @pytest.mark.parametrize("verb", VERBS)
 def test_the_list_of_verbs_says_what_each_says_of_itself(verb: str) -> None:
     command = cli.get_command(click.Context(cli), verb)
@@ -58,7 +78,7 @@ def test_the_list_of_verbs_says_what_each_says_of_itself(verb: str) -> None:
     assert " ".join((command.help or "").split()).startswith(VERBS[verb][1])
 
 
-@pytest.mark.parametrize("room", ["conduct", "engine", "servers", "store"])
+@pytest.mark.parametrize("room", ["conduct", "engine", "report", "servers", "store"])
 def test_every_public_name_is_where_the_room_says(room: str) -> None:
     package = import_module(f"dbdyno.{room}")
     assert package.__all__ == sorted(package.__all__, key=lambda name: (name.islower(), name))

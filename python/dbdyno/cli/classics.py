@@ -22,7 +22,7 @@ from dbdyno.conduct.load import SMALL
 from dbdyno.conduct.planning import plan_study
 from dbdyno.design import design_digest
 from dbdyno.errors import InterruptedRunError, LabError, NotValidError, StoreError, UsageError
-from dbdyno.formats.complaint import nearest_hint
+from dbdyno.formats.nearest import nearest_hint
 from dbdyno.formats.study import read_study
 from dbdyno.model import RunManifest
 from dbdyno.store import Store

@@ -7,11 +7,8 @@ to a file of its own. The exit code is 70, never that of a measurement that is n
 from __future__ import annotations
 
 import os
-import platform
 import sys
-import tempfile
 import threading
-import traceback
 from collections.abc import Sequence
 
 from dbdyno import __version__
@@ -53,6 +50,11 @@ def _line(error: BaseException) -> str:
 
 def _kept(error: BaseException, arguments: Sequence[str]) -> str:
     """Where the details are; a disk that is full must not hide the first fault."""
+    # Only a fault pays for these imports.
+    import platform
+    import tempfile
+    import traceback
+
     words = " ".join(["dbdyno", *arguments])
     head = f"dbdyno {__version__}, Python {platform.python_version()}, {platform.platform()}"
     text = "\n".join((head, words, "", *traceback.format_exception(error)))
@@ -66,7 +68,7 @@ def _kept(error: BaseException, arguments: Sequence[str]) -> str:
 
 
 def _without_passwords(text: str) -> str:
-    # The URL parser is not needed to start: only a fault pays for it.
+    # The URL parser is not needed to start.
     from dbdyno.formats.passwords import without_passwords
 
     return without_passwords(text)

@@ -13,9 +13,8 @@ from rich.progress import BarColumn, Progress, TextColumn
 
 from dbdyno.cli.options import json_option
 from dbdyno.cli.terminal import error_console, harmless, say, say_json
+from dbdyno.cli.text import megabytes
 from dbdyno.servers import fetch
-
-_MEGABYTE = 1_000_000
 
 
 @click.command("fetch")
@@ -88,9 +87,3 @@ class _Shower:
             size=shown,
             visible=True,
         )
-
-
-def megabytes(count: int) -> str:
-    """A size as people compare it; 3 MB, 0.4 MB."""
-    value = count / _MEGABYTE
-    return f"{value:.0f} MB" if value >= 1 else f"{value:.1f} MB"

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import click
 
 from dbdyno.cli.options import json_option, store_option
 from dbdyno.cli.terminal import say, say_json
-from dbdyno.conduct import bundled_studies
+from dbdyno.conduct.bundled import bundled_questions
 from dbdyno.errors import StoreError
-from dbdyno.formats.study import read_study
-from dbdyno.store import Store, StoredStudy
+
+if TYPE_CHECKING:
+    from dbdyno.store import StoredStudy
 
 
 @click.command("list")
@@ -21,8 +22,8 @@ from dbdyno.store import Store, StoredStudy
 @json_option
 def list_command(store: Path, as_json: bool) -> None:
     """List the bundled studies, and what the store holds."""
-    bundled = {name: read_study(file).study.question for name, file in bundled_studies().items()}
-    kept = [_kept(Store(store).study(name)) for name in Store(store).names()]
+    bundled = bundled_questions()
+    kept = _stored(store)
     damaged = [told for study in kept for told in cast("list[str]", study["damaged"])]
     if as_json:
         say_json({"schema": 1, "bundled": bundled, "store": str(store), "stored": kept})
@@ -48,6 +49,16 @@ _CURE = (
     "take a damaged run's folder out of the store, and `dbdyno resume` runs it again; a study "
     "without its study.json needs it back from a copy"
 )
+
+
+def _stored(store: Path) -> list[dict[str, object]]:
+    """What the store holds; checking it takes imports that an empty one does without."""
+    if not store.is_dir() or not any(entry.is_dir() for entry in store.iterdir()):
+        return []
+    from dbdyno.store import Store
+
+    held = Store(store)
+    return [_kept(held.study(name)) for name in held.names()]
 
 
 def _kept(study: StoredStudy) -> dict[str, object]:

@@ -13,7 +13,7 @@ from dbdyno.engine import find_engine
 from dbdyno.engine.catalog import ScriptPage, script_pages
 from dbdyno.engine.script import script_path
 from dbdyno.errors import UsageError
-from dbdyno.formats.complaint import nearest_hint
+from dbdyno.formats.nearest import nearest_hint
 
 
 @click.command()
@@ -24,7 +24,8 @@ def scripts(names: tuple[str, ...], as_json: bool) -> None:
 
     Those of this folder, the bundled ones and those of Debian's sysbench.
     """
-    pages = {page.name: page for page in script_pages(find_engine(), script_path())}
+    found = script_pages(find_engine(), script_path(), options=bool(names) or as_json)
+    pages = {page.name: page for page in found}
     for name in names:
         if name not in pages:
             hint = nearest_hint(name, pages) or f"there are {', '.join(pages)}"

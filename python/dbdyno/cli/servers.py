@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from dbdyno.cli.fetching import megabytes
 from dbdyno.cli.options import json_option
 from dbdyno.cli.terminal import say, say_json
+from dbdyno.cli.text import megabytes
 from dbdyno.servers import Available, available
 
 

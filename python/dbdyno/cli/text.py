@@ -9,10 +9,10 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from dbdyno.formats.quantities import format_duration
-from dbdyno.model import RateSearch, Step, StepSummary
 
 if TYPE_CHECKING:
     from dbdyno.conduct.foreseen import Foreseen
+    from dbdyno.model import RateSearch, Step, StepSummary
 
 
 def width(*, of_errors: bool = False) -> int | None:
@@ -104,3 +104,12 @@ def _search_words(search: RateSearch) -> str:
     if search.low_per_s is None:
         return f"no rate tried has met {asked}, {probes}"
     return f"{asked} up to {count(search.low_per_s)} events/s at least, {probes}"
+
+
+_MEGABYTE = 1_000_000
+
+
+def megabytes(count: int) -> str:
+    """A size as people compare it; 3 MB, 0.4 MB."""
+    value = count / _MEGABYTE
+    return f"{value:.0f} MB" if value >= 1 else f"{value:.1f} MB"

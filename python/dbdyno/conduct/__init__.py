@@ -8,6 +8,7 @@ from dbdyno.lazy import on_demand
 
 if TYPE_CHECKING:
     from dbdyno.conduct.bench import BenchPlan, BenchResult
+    from dbdyno.conduct.bundled import bundled_studies
     from dbdyno.conduct.estimate import Estimate
     from dbdyno.conduct.events import (
         CellsLeftOut,
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
         RunStarted,
         StudyStarted,
     )
-    from dbdyno.conduct.load import bundled_studies, load_study
+    from dbdyno.conduct.load import load_study
     from dbdyno.conduct.study import StudyOutcome, conduct_study
 
 __all__ = [
@@ -58,7 +59,7 @@ _PLACES = {
     "RunStarted": "events",
     "RunsRecovered": "events",
     "StudyStarted": "events",
-    "bundled_studies": "load",
+    "bundled_studies": "bundled",
     "load_study": "load",
     "StudyOutcome": "study",
     "conduct_study": "study",

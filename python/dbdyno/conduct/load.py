@@ -7,6 +7,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
+from dbdyno.conduct.bundled import BUNDLED, SUFFIX, bundled_studies
 from dbdyno.conduct.connection import check_connections
 from dbdyno.conduct.features import check_features
 from dbdyno.conduct.host import check_host
@@ -21,7 +22,8 @@ from dbdyno.design.batches import why_not_turns
 from dbdyno.engine import find_script
 from dbdyno.engine.script import script_path
 from dbdyno.errors import ScriptError, ServerError, StudyError, UsageError
-from dbdyno.formats.complaint import KeyPath, level_path, nearest_hint
+from dbdyno.formats.complaint import KeyPath, level_path
+from dbdyno.formats.nearest import nearest_hint
 from dbdyno.formats.study import PAPER, StudyFile, read_study
 from dbdyno.generators.generator import find_file
 from dbdyno.model import GROUPS, Cell, Study, load_of
@@ -29,8 +31,6 @@ from dbdyno.servers import parse_provision, programs_not_asked
 
 SMALL = "small"
 
-_BUNDLED = (Path(__file__).resolve().parent.parent / "studies").resolve()
-_SUFFIX = ".toml"
 
 _LARGE_CORES = 16
 _LONGEST_NAME = 200
@@ -38,12 +38,6 @@ _LONGEST_NAME = 200
 rest."""
 
 _LARGE_MEMORY_BYTES = 60 * 2**30
-
-
-def bundled_studies() -> Mapping[str, Path]:
-    """Name → file of the bundled studies."""
-    files = {file.stem: file for file in _BUNDLED.glob(f"*{_SUFFIX}")}
-    return dict(sorted(files.items()))
 
 
 def load_study(
@@ -95,7 +89,7 @@ def study_file(name: str) -> Path:
     file = Path(name)
     if file.is_dir():
         raise UsageError(f"{name} is a folder; expected a study's file or a bundled name")
-    if file.suffix == _SUFFIX or len(file.parts) > 1:
+    if file.suffix == SUFFIX or len(file.parts) > 1:
         return file
     bundled = bundled_studies()
     if name in bundled:
@@ -110,7 +104,7 @@ def study_script_path(loaded: StudyFile) -> tuple[Path, ...]:
     """The folders searched for a study's scripts; its own folder comes first. What a bundled study
     names is never looked for in the current folder, where a file may have the same name."""
     folder = loaded.folder
-    return script_path((folder, folder / "workloads"), here=folder.resolve() != _BUNDLED)
+    return script_path((folder, folder / "workloads"), here=folder.resolve() != BUNDLED)
 
 
 def scale_reason(study: Study, asked: str | None) -> str | None:

@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dbdyno.conduct.load import bundled_studies, load_study
+from dbdyno.conduct.bundled import bundled_studies
+from dbdyno.conduct.load import load_study
 from dbdyno.conduct.planning import as_begun
 from dbdyno.design import plan as make_plan
 from dbdyno.errors import UsageError

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dbdyno.engine.binary import Engine
-from dbdyno.engine.script import SUFFIX
+from dbdyno.engine.script import SUFFIX, is_shipped
 
 _LIMIT_S = 20.0
 _EVENT = re.compile(r"^\s*function\s+event\b|^\s*event\s*=", re.MULTILINE)
@@ -46,8 +46,11 @@ class ScriptPage:
     """Why the engine can't read it."""
 
 
-def script_pages(engine: Engine, folders: Sequence[Path]) -> Iterator[ScriptPage]:
-    """Every script in these folders that has events; for equal names the first is used."""
+def script_pages(
+    engine: Engine, folders: Sequence[Path], *, options: bool = True
+) -> Iterator[ScriptPage]:
+    """Every script in these folders that has events; for equal names the first is used. Without
+    `options` the engine reads only scripts of somebody's own, to say what is wrong with them."""
     files: dict[str, Path] = {}
     for folder in folders:
         for file in sorted(folder.glob(f"*{SUFFIX}")):
@@ -58,7 +61,10 @@ def script_pages(engine: Engine, folders: Sequence[Path]) -> Iterator[ScriptPage
         except OSError:
             continue
         if _EVENT.search(text):
-            yield _page(engine, name, file, text)
+            if options or not is_shipped(file):
+                yield _page(engine, name, file, text)
+            else:
+                yield ScriptPage(name, file, _first_sentence(text), ())
 
 
 def _page(engine: Engine, name: str, file: Path, text: str) -> ScriptPage:

@@ -6,10 +6,13 @@ import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dbdyno.errors import ScriptError
-from dbdyno.formats.complaint import nearest_hint
-from dbdyno.model.result import ScriptFile, ScriptOrigin
+from dbdyno.formats.nearest import nearest_hint
+
+if TYPE_CHECKING:
+    from dbdyno.model.result import ScriptFile, ScriptOrigin
 
 SUFFIX = ".lua"
 
@@ -39,6 +42,9 @@ def origin_of(script: Path) -> ScriptOrigin:
 def script_file(script: Path) -> ScriptFile:
     """Origin and digest of a script, with the files beside it that it requires. A file that is gone
     by now has the digest of an empty one."""
+    # Who only lists scripts needs none of the model.
+    from dbdyno.model.result import ScriptFile
+
     digest, seen, waiting = hashlib.sha256(), {script}, [script]
     while waiting:
         content = _content(waiting.pop(0))

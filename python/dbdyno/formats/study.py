@@ -16,9 +16,10 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from dbdyno.errors import StudyError
-from dbdyno.formats.complaint import KeyPath, complaint, level_path, nearest_hint
+from dbdyno.formats.complaint import KeyPath, complaint, level_path
 from dbdyno.formats.lead_rules import lead_complaints
 from dbdyno.formats.load_schema import LevelLoadTable, LoadTable, Pace
+from dbdyno.formats.nearest import nearest_hint
 from dbdyno.formats.search_rules import metric_of, search_complaints
 from dbdyno.formats.study_schema import DesignTable, ProxyTable, StudyDocument
 from dbdyno.formats.study_secrets import SEE, PasswordError, parted

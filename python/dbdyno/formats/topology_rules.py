@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from dbdyno.errors import StudyError
-from dbdyno.formats.complaint import nearest_hint
+from dbdyno.formats.nearest import nearest_hint
 from dbdyno.formats.study_schema import SERVER_KEYS, ServerTable
 
 BY_PROXY = {"single": False, "behind-proxy": True}

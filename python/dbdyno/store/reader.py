@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from dbdyno.design import cells
 from dbdyno.errors import StoreError, UsageError
-from dbdyno.formats.complaint import nearest_hint
 from dbdyno.formats.documents import load_json, load_manifest, load_summary
 from dbdyno.formats.left_out import NAME as LEFT_OUT
 from dbdyno.formats.left_out import load_left_out
+from dbdyno.formats.nearest import nearest_hint
 from dbdyno.formats.stored_study import LOST, Declared, load_declared
 from dbdyno.model import LeftOut, Metric, Plan, RunManifest, StepSummary, Study, TurnResult
 from dbdyno.store.disk import sha256

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from dbdyno.design.cells import cells, twice
 from dbdyno.errors import UsageError
-from dbdyno.formats.complaint import nearest_hint
+from dbdyno.formats.nearest import nearest_hint
 from dbdyno.model import Study
 from dbdyno.report.analysis.points import Point, points_of
 from dbdyno.report.analysis.side import Side

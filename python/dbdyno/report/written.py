@@ -1,0 +1,105 @@
+"""Writes the report of a study: its page, and its exports beside it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dbdyno.errors import StoreError
+from dbdyno.model import Study
+from dbdyno.report.analysis.analyse import analyse
+from dbdyno.report.analysis.unmeasured import NotMeasured, not_measured
+from dbdyno.report.answer.answer import tally
+from dbdyno.report.answer.first import first_answer
+from dbdyno.report.answer.remarks import remarks
+from dbdyno.report.charts import charts
+from dbdyno.report.charts.panels import packed_lines
+from dbdyno.report.material.gather import gather
+from dbdyno.report.page.drawing import Drawing, remove_pictures
+from dbdyno.report.page.export import export
+from dbdyno.report.page.page import context, render, render_summary
+from dbdyno.report.sections.loads import loads_table
+from dbdyno.report.sections.provenance import provenance
+from dbdyno.report.sections.tables import tables
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A report on disk."""
+
+    page: Path
+    first: str
+    """The answer at first sight, in at most 45 words."""
+    headline: str
+    """The answer in full, with its reservations."""
+    remarks: tuple[str, ...] = ()
+    """Further messages: changes since the runs, and damaged files."""
+    verdicts: Mapping[str, int] = field(default_factory=dict)
+    """Verdict → number of comparisons with the baseline; empty without a baseline."""
+    not_measured: tuple[NotMeasured, ...] = ()
+    """Cells, or blocks of cells, that the answer does not speak of."""
+    picture: Path | None = None
+    """The first chart that the study names, or otherwise the first, as SVG; `None` without
+    pictures."""
+
+
+def write(
+    store: Path, study: str, out: Path, *, asked: Study | None = None, pictures: bool = True
+) -> Written:
+    """Write the report of `study` to the HTML file `out` and its exports into a folder beside it.
+
+    `out` may be a folder too: then the page is `<study>.html` in it. `asked` is the study's file as
+    it is now, where its analysis is to be used; what was measured comes from the store. Without
+    `pictures`, no chart is written as SVG and PNG, which takes most of a report's time.
+    Raises `StoreError` if the study can't be read or the page can't be written.
+    """
+    with Drawing(pictures=pictures) as drawing:
+        return _write(store, study, out, drawing, asked=asked, pictures=pictures)
+
+
+def _write(
+    store: Path, study: str, out: Path, drawing: Drawing, *, asked: Study | None, pictures: bool
+) -> Written:
+    page = out if out.suffix == ".html" else out / f"{study}.html"
+    folder = page.with_suffix("")
+    analysis = analyse(gather(store, study, asked=asked, every_sample=True))
+    drawn = charts(analysis)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if pictures:
+            drawing.pictures(drawn, folder)
+        else:
+            remove_pictures(drawn, folder)
+        figures, sources = tables(analysis), provenance(analysis)
+        lines = packed_lines(analysis, {name for chart in drawn for name in chart.panels})
+        said = context(analysis, drawn, figures, sources, pictures=pictures)
+        export(
+            folder,
+            tables=(
+                *figures,
+                *sources.values(),
+                loads_table(analysis),
+                *(c.table for c in drawn if c.table),
+            ),
+            summary=render_summary(said),
+        )
+        script = drawing.finished()
+        page.write_text(
+            render(said, drawn, folder=folder.name, bundle=script, lines=lines), "utf-8"
+        )
+    except OSError as error:
+        raise StoreError(
+            f"the report {page} can't be written: {error.strerror}",
+            hint="name another place with --out",
+        ) from error
+    kinds = tuple(chart.kind for chart in analysis.material.study.charts)
+    shown = [one.name for one in drawn if one.name.startswith(kinds)] or [one.name for one in drawn]
+    picture = folder / f"{shown[0]}.svg" if pictures and shown else None
+    return Written(
+        page=page,
+        first=first_answer(analysis).text,
+        headline=str(said["headline"]),
+        remarks=remarks(analysis),
+        verdicts=tally(analysis),
+        not_measured=not_measured(analysis),
+        picture=picture,
+    )
