@@ -55,6 +55,28 @@ def test_clients_reach_another_node_and_the_killed_one_rejoins(tmp_path: Path) -
         assert "rsync IST completed" in (tmp_path / "node-1" / "server.log").read_text()
 
 
+@pytest.mark.nightly
+def test_a_killed_node_of_group_replication_rejoins_the_group(tmp_path: Path) -> None:
+    topology: Mapping[str, object] = {"name": "group-replication", "nodes": 3}
+    spec = ServerSpec(resolve("mysql@sid"), topology=topology)
+    with nothing_left(), open_spec(spec, tmp_path) as server:
+        server.start()
+        *_, last = server.members.servers
+        session = server.database.inside()
+        session.rows("CREATE TABLE written (id INT PRIMARY KEY)")
+        last.server.node.kill()
+        session.rows("INSERT INTO written VALUES (1), (2)")
+        last.server.node.restart(LIMIT_S)
+        session.rows("INSERT INTO written VALUES (3)")
+        session.close()
+
+        server.members.settle(LIMIT_S)
+        contents = {
+            member.server.database.contents("written", checksum=True) for member in server.members
+        }
+        assert [found.rows for found in contents] == [3]
+
+
 def written_to(target: Mapping[str, object], number: int) -> str:
     """Writes a row as soon as that works; the node that took it."""
     endpoints = target["endpoints"]

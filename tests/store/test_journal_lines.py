@@ -13,7 +13,11 @@ from hypothesis import strategies as st
 from dbdyno.errors import StoreError
 from dbdyno.store.journal import Journal, Tail, dump_entry, map_entries, read_journal
 
-ENTRIES = [{"phase": "step 0", "start": 1.5}, {"turn": {"events": 7}}, {"note": "ü\n\u2028 "}]
+ENTRIES: list[dict[str, object]] = [
+    {"phase": "step 0", "start": 1.5},
+    {"turn": {"events": 7}},
+    {"note": "ü\n\u2028 "},
+]
 CONTENT = b"".join(dump_entry(entry) for entry in ENTRIES)
 
 

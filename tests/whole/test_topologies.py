@@ -50,7 +50,7 @@ class Driven:
 
 POSTGRESQL = {"postgresql": "wal_bytes"}
 MYSQL = {"mysql": "statements"}
-GALERA = {"mysql": "group_sent_bytes"}
+GROUP = {"mysql": "group_sent_bytes"}
 REPLICAS = ("primary", "replica-1", "replica-2")
 nightly = pytest.mark.nightly  # Each is ten seconds of load, and up to three servers.
 
@@ -72,7 +72,15 @@ EVERY = (
         REPLICAS,
         MYSQL,
     ),
-    Driven("galera", "mariadb@system", "nodes = 3", ("node-1", "node-2", "node-3"), GALERA),
+    Driven(
+        "primary-replicas",
+        "mysql@sid",
+        'replicas = 2\nreplication = "semi-synchronous"\nconfirmations = 2',
+        REPLICAS,
+        MYSQL,
+    ),
+    Driven("group-replication", "mysql@sid", "nodes = 3", ("node-1", "node-2", "node-3"), GROUP),
+    Driven("galera", "mariadb@system", "nodes = 3", ("node-1", "node-2", "node-3"), GROUP),
 )
 
 

@@ -6,18 +6,19 @@ import subprocess
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from scipy.stats import chi2_contingency
 
-from dbdyno.model import Option, Summary
+from dbdyno.model import Summary
 from dbdyno.servers import open_server
 from driven import HERE, Driven
 
 pytestmark = pytest.mark.slow
 
-SIZE: Mapping[str, Option] = {"recordcount": 300, "fieldcount": 3, "fieldlength": 20}
-MIX: Mapping[str, Option] = {
+SIZE: Mapping[str, Any] = {"recordcount": 300, "fieldcount": 3, "fieldlength": 20}
+MIX: Mapping[str, Any] = {
     "readproportion": 0.3,
     "updateproportion": 0.2,
     "insertproportion": 0.2,
@@ -60,7 +61,7 @@ def operations(summary: Summary) -> Counter[str]:
     )
 
 
-def drawn(driven: Driven, draws: int, **options: Option) -> Counter[str]:
+def drawn(driven: Driven, draws: int, **options: Any) -> Counter[str]:
     """Keys as the workload draws them."""
     call = driven.call(str(HERE / "ycsb_keys.lua"), "prepare", draws=draws, **options)
     assert call.complaint == ""
@@ -210,7 +211,7 @@ def test_a_missing_file_and_a_missing_record_are_named(sqlite: Driven) -> None:
 def test_keys_come_as_often_as_from_ycsb_itself(
     distribution: str, sqlite: Driven, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    options: Mapping[str, Option] = {"recordcount": 10_000, "requestdistribution": distribution}
+    options: Mapping[str, Any] = {"recordcount": 10_000, "requestdistribution": distribution}
     ours = drawn(sqlite, DRAWS, **options)
     theirs = drawn_by_ycsb(tmp_path_factory.getbasetemp() / "ycsb", options)
     ordered = [key for key, _ in (ours + theirs).most_common()]
@@ -221,7 +222,7 @@ def test_keys_come_as_often_as_from_ycsb_itself(
     assert chi2_contingency(table).pvalue > 0.001
 
 
-def drawn_by_ycsb(folder: Path, options: Mapping[str, Option]) -> Counter[str]:
+def drawn_by_ycsb(folder: Path, options: Mapping[str, Any]) -> Counter[str]:
     """Keys of as many reads, as BasicDB prints them."""
     if not folder.exists():
         folder.mkdir()

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 from dbdyno.errors import ServerError
 from dbdyno.servers.protocol import Member, Provision, Server, ServerSpec
@@ -29,12 +29,17 @@ class Confirmed:
 class Replication(Protocol):
     """How one kind of database replicates; implementations keep no state between calls."""
 
-    modes: ClassVar[Sequence[str]]
-    """Values of `Confirmed.mode`; the first is the default."""
-    most_confirming: ClassVar[int | None]
-    """Replicas that a commit can wait for; `None`: any number."""
-    reserved: ClassVar[frozenset[str]]
-    """Settings that dbdyno makes itself."""
+    @property
+    def modes(self) -> Sequence[str]:
+        """Values of `Confirmed.mode`; the first is the default."""
+
+    @property
+    def most_confirming(self) -> int | None:
+        """Replicas that a commit can wait for; `None`: any number."""
+
+    @property
+    def reserved(self) -> frozenset[str]:
+        """Settings that dbdyno makes itself."""
 
     def refuses(self, provision: Provision, mode: str) -> str | None:
         """Why such servers can't replicate in one of the `modes`; `None` if they can."""

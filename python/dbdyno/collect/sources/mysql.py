@@ -20,6 +20,8 @@ _INNODB = "SHOW ENGINE INNODB STATUS"
 _METRICS = "SELECT * FROM information_schema.INNODB_METRICS WHERE NAME IN ({})"
 
 # Variable → metric, unit, kind, text.
+_SENT = ("group_sent_bytes", "B", "counter", "Bytes sent to other nodes of a group")
+_RECEIVED = ("group_received_bytes", "B", "counter", "Bytes received from other nodes of a group")
 _VARIABLES: Mapping[str, tuple[str, str, str, str]] = {
     "Questions": ("statements", "", "counter", "Statements of clients, the lab's own included"),
     "Com_commit": ("commits", "", "counter", "COMMIT statements"),
@@ -56,13 +58,10 @@ _VARIABLES: Mapping[str, tuple[str, str, str, str]] = {
     "Innodb_row_lock_time": ("row_lock_ms", "ms", "counter", "Time waited for row locks"),
     "Innodb_row_lock_current_waits": ("row_lock_waiting", "", "gauge", "Row locks waited for now"),
     "Binlog_bytes_written": ("binlog_bytes", "B", "counter", "Bytes written to the binary log"),
-    "wsrep_replicated_bytes": ("group_sent_bytes", "B", "counter", "Bytes sent to a Galera group"),
-    "wsrep_received_bytes": (
-        "group_received_bytes",
-        "B",
-        "counter",
-        "Bytes received from a Galera group",
-    ),
+    "wsrep_replicated_bytes": _SENT,
+    "wsrep_received_bytes": _RECEIVED,
+    "Gr_consensus_bytes_sent_sum": _SENT,
+    "Gr_consensus_bytes_received_sum": _RECEIVED,
     "wsrep_local_recv_queue": (
         "group_queue",
         "",
@@ -223,7 +222,7 @@ COLLECTOR = Collector(
     "mysql",
     "run",
     (
-        *(_metric(*known) for known in _VARIABLES.values()),
+        *(_metric(*known) for known in dict.fromkeys(_VARIABLES.values())),
         *(_metric(name, *told) for name, (_, *told) in _PATTERNS.items()),
         *(_metric(*known) for known in dict.fromkeys(_MONITORED.values())),
         _AGE,

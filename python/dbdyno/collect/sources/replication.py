@@ -1,12 +1,13 @@
 """How far replicas are behind their primary: in bytes of its log, and in seconds.
 
 PostgreSQL's seconds are from when a commit is in the primary's log to when the replica has replayed
-it; MariaDB's are whole, by the time stamps of what a replica applies.
+it; MySQL's and MariaDB's are whole, by the time stamps of what a replica applies.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from dbdyno.collect.collector import Collector, Readings, Watched
@@ -17,7 +18,35 @@ _BEHIND = """
            pg_wal_lsn_diff(pg_current_wal_lsn(), replay_lsn)::float8 AS bytes,
            coalesce(extract(epoch FROM replay_lag), 0)::float8 AS seconds
     FROM pg_stat_replication WHERE replay_lsn IS NOT NULL"""
-_UNCONFIRMED = "Rpl_semi_sync_master_no_tx"
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """What MySQL and MariaDB call the same."""
+
+    status: str
+    file: str
+    place: str
+    late: str
+    unconfirmed: str
+
+
+_WORDS = {
+    "mariadb": _Words(
+        "SHOW SLAVE STATUS",
+        "Relay_Master_Log_File",
+        "Exec_Master_Log_Pos",
+        "Seconds_Behind_Master",
+        "Rpl_semi_sync_master_no_tx",
+    ),
+    "mysql": _Words(
+        "SHOW REPLICA STATUS",
+        "Relay_Source_Log_File",
+        "Exec_Source_Log_Pos",
+        "Seconds_Behind_Source",
+        "Rpl_semi_sync_source_no_tx",
+    ),
+}
 
 
 class _PostgreSQL:
@@ -35,43 +64,45 @@ class _PostgreSQL:
         self._primary.close()
 
 
-class _MariaDB:
+class _ByLog:
     """The primary knows its log, each replica how far it has applied it."""
 
-    def __init__(self, primary: SampledSession, replicas: Mapping[str, SampledSession]) -> None:
+    def __init__(
+        self, words: _Words, primary: SampledSession, replicas: Mapping[str, SampledSession]
+    ) -> None:
+        self._words = words
         self._primary = primary
         self._replicas = replicas
 
     def sample(self) -> Iterable[Reading]:
         # Replicas first: the log may only have grown since.
         applied = {
-            name: _row(session, "SHOW SLAVE STATUS") for name, session in self._replicas.items()
+            name: _row(session, self._words.status) for name, session in self._replicas.items()
         }
         logs = self._primary.rows("SHOW BINARY LOGS")
         for name, row in applied.items():
-            yield Reading("lag_bytes", _behind(logs, row), name)
-            if (late_s := row.get("Seconds_Behind_Master")) is not None:
+            yield Reading("lag_bytes", self._behind(logs, row), name)
+            if (late_s := row.get(self._words.late)) is not None:
                 yield Reading("lag_s", float(late_s), name)
-        if status := _row(self._primary, f"SHOW GLOBAL STATUS LIKE '{_UNCONFIRMED}'"):
+        if status := _row(self._primary, f"SHOW GLOBAL STATUS LIKE '{self._words.unconfirmed}'"):
             yield Reading("unconfirmed", float(status["Value"]))
 
     def close(self) -> None:
         for session in (self._primary, *self._replicas.values()):
             session.close()
 
+    def _behind(self, logs: Sequence[Mapping[str, Any]], applied: Mapping[str, Any]) -> float:
+        """Bytes in the primary's log files behind the place that was applied last."""
+        names = [row["Log_name"] for row in logs]
+        sizes = [int(row["File_size"]) for row in logs]
+        file = applied.get(self._words.file)
+        if file not in names:
+            return float(sum(sizes))
+        return float(max(0, sum(sizes[names.index(file) :]) - int(applied[self._words.place])))
+
 
 def _row(session: SampledSession, statement: str) -> Mapping[str, Any]:
     return next(iter(session.rows(statement)), {})
-
-
-def _behind(logs: Sequence[Mapping[str, Any]], applied: Mapping[str, Any]) -> float:
-    """Bytes in the primary's log files behind the place that was applied last."""
-    names = [row["Log_name"] for row in logs]
-    sizes = [int(row["File_size"]) for row in logs]
-    file = applied.get("Relay_Master_Log_File")
-    if file not in names:
-        return float(sum(sizes))
-    return float(max(0, sum(sizes[names.index(file) :]) - int(applied["Exec_Master_Log_Pos"])))
 
 
 def _open(watched: Watched) -> Readings | Missing | None:
@@ -83,7 +114,8 @@ def _open(watched: Watched) -> Readings | Missing | None:
     if watched.kind == "postgresql":
         return _PostgreSQL(primary)
     sessions = {member.name: member.ask() for member in watched.members[1:]}
-    return _MariaDB(primary, {name: session for name, session in sessions.items() if session})
+    replicas = {name: session for name, session in sessions.items() if session}
+    return _ByLog(_WORDS[watched.kind], primary, replicas)
 
 
 COLLECTOR = Collector(
@@ -92,7 +124,12 @@ COLLECTOR = Collector(
     (
         Metric("lag_bytes", "B", "gauge", "Bytes of the primary's log that a replica lacks"),
         Metric("lag_s", "s", "gauge", "How late a replica applies what the primary has committed"),
-        Metric("unconfirmed", "", "counter", "Commits that went on without a replica (MariaDB)"),
+        Metric(
+            "unconfirmed",
+            "",
+            "counter",
+            "Commits that went on without a replica, in MySQL and MariaDB",
+        ),
     ),
     _open,
 )

@@ -87,6 +87,9 @@ class Brand:
         )
 
 
+MYSQL = Brand("mysql", "MySQL", ("mysqld",), "mysql:5.6.14")
+
+
 def release_numbers(version: str) -> tuple[int, ...]:
     """10.11.5 as (10, 11, 5), to be compared."""
     return tuple(map(int, re.findall(r"\d+", version)))

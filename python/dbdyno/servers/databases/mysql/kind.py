@@ -4,12 +4,12 @@ import platform
 from functools import partial
 from pathlib import Path
 
-from dbdyno.servers.databases.mysql.brand import Brand
+from dbdyno.servers.databases.mysql.brand import MYSQL
 from dbdyno.servers.kind import Kind
 from dbdyno.servers.protocol import Package, Server, ServerSpec, Source
+from dbdyno.servers.replication import Replication
 from dbdyno.servers.sources.suite import packages_of
 
-BRAND = Brand("mysql", "MySQL", ("mysqld",), "mysql:5.6.14")
 _MACHINES = {"x86_64": "amd64"}
 
 
@@ -25,19 +25,26 @@ def _open(spec: ServerSpec, folder: Path) -> Server:
     from dbdyno.servers.databases.mysql.server import MysqlServer
 
     if spec.provision.source is Source.URL:
-        return RunningMysql(BRAND, spec)
-    return MysqlServer(BRAND, spec, folder)
+        return RunningMysql(MYSQL, spec)
+    return MysqlServer(MYSQL, spec, folder)
+
+
+def _replication() -> Replication:
+    from dbdyno.servers.databases.mysql.replication import REPLICATION
+
+    return REPLICATION
 
 
 KIND = Kind(
-    name=BRAND.kind,
+    name=MYSQL.kind,
     open=_open,
     driver="mysql",
     packages=(_maven_package("5.6.14"),),
-    suite_packages=partial(packages_of, BRAND.kind),
+    suite_packages=partial(packages_of, MYSQL.kind),
     maven_package=_maven_package,
-    installed=BRAND.installed,
-    refuses=BRAND.refuses,
-    installed_at=BRAND.installed_at,
+    installed=MYSQL.installed,
+    refuses=MYSQL.refuses,
+    installed_at=MYSQL.installed_at,
     url_schemes=("mysql",),
+    replication=_replication,
 )

@@ -1,0 +1,228 @@
+"""MySQL's group replication: one primary takes writes, and the others hold the same rows; when it
+dies, they choose another among themselves. Clients connect to the first node.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+from uuid import UUID
+
+from pydantic import Field
+
+from dbdyno.errors import ServerError
+from dbdyno.model.session import only_row
+from dbdyno.servers.databases.mysql.brand import MYSQL, release_numbers
+from dbdyno.servers.databases.mysql.replication import REPLICATION, SINCE
+from dbdyno.servers.databases.mysql.server import MysqlServer
+from dbdyno.servers.nodes.daemon import free_port
+from dbdyno.servers.protocol import Member, Provision, Server, ServerSpec, Source
+from dbdyno.servers.replication import await_all
+from dbdyno.servers.topologies.several import MembersTable, Several, refuse_settings
+from dbdyno.servers.topologies.topology import Openers, PlannedMember, Topology
+
+_NODE = "node"
+_JOIN_LIMIT_S = 120.0
+_NEEDED = {
+    "gtid_mode": "ON",
+    "enforce_gtid_consistency": "ON",
+    "log_bin": "binlog",
+    "binlog_format": "ROW",
+}
+_RESERVED = frozenset(
+    {
+        "group_replication_bootstrap_group",
+        "group_replication_group_name",
+        "group_replication_group_seeds",
+        "group_replication_local_address",
+        "group_replication_start_on_boot",
+        "plugin_load_add",
+        "report_host",
+        "report_port",
+        "server_id",
+    }
+)
+_STATE = """
+    SELECT COALESCE(MAX(IF(MEMBER_ID = @@server_uuid, MEMBER_STATE, NULL)), 'OFFLINE') AS state,
+           SUM(MEMBER_STATE = 'ONLINE') AS online,
+           REPLACE(@@GLOBAL.gtid_executed, '\\n', '') AS executed
+    FROM performance_schema.replication_group_members"""
+
+
+class Keys(MembersTable):
+    """Three nodes, by default: when one is lost, the other two are still a majority."""
+
+    nodes: Annotated[int, Field(ge=2, le=8)] = 3
+
+
+class GroupNode(MysqlServer):
+    """Settings of the group are added when it is started, since its plugin is loaded only then."""
+
+    def __init__(self, spec: ServerSpec, folder: Path, nodes: list[GroupNode], name: UUID) -> None:
+        """`nodes`: all of the group that were made before it; it adds itself.
+
+        `name`: the group's.
+        """
+        super().__init__(MYSQL, spec, folder)
+        self._nodes = nodes
+        self._name = name
+        self._own = dict(self._asked)
+        self._group_port = 0
+        if nodes:
+            self._password = nodes[0]._password
+        nodes.append(self)
+
+    @property
+    def group_address(self) -> str:
+        """Where other nodes reach it, the same for all its life."""
+        self._group_port = self._group_port or free_port()
+        return f"{self._address}:{self._group_port}"
+
+    def _configure(self) -> None:
+        super()._configure()
+        if not self._data.exists():
+            return
+        group = {
+            "plugin_load_add": "group_replication.so",
+            "server_id": str(self._nodes.index(self) + 1),
+            "report_host": self._address,
+            "report_port": str(self._port),
+            "group_replication_group_name": str(self._name),
+            "group_replication_start_on_boot": "OFF",
+            "group_replication_local_address": self.group_address,
+            "group_replication_group_seeds": ",".join(n.group_address for n in self._nodes),
+            "group_replication_recovery_get_public_key": "ON",
+        }
+        self._asked = {**group, **self._own}
+        super()._configure()
+        self._asked = self._own
+
+    def _serve(self, limit_s: float = _JOIN_LIMIT_S) -> None:
+        """A node that was killed alone joins the group that goes on without it."""
+        super()._serve(limit_s)
+        if any(node is not self and node.alive() and node.online() for node in self._nodes):
+            self.join()
+
+    def online(self) -> bool:
+        """Whether it belongs to a group and has its data."""
+        return bool(self.state()["state"] == "ONLINE")
+
+    def state(self) -> Mapping[str, Any]:
+        """Its state in the group, how many nodes it sees in it, and the transactions it has."""
+        session = self.inside()
+        try:
+            return only_row(session.rows(_STATE), _STATE)
+        finally:
+            session.close()
+
+    def join(self, *, first: bool = False) -> None:
+        """Becomes a node of the group, or begins it."""
+        target: Mapping[str, Any] = self.target("tcp")
+        session = self.inside()
+        try:
+            if first:
+                session.rows("SET GLOBAL group_replication_bootstrap_group = ON")
+            session.rows(
+                f"START GROUP_REPLICATION USER = '{target['user']}',"
+                f" PASSWORD = '{target['password']}'"
+            )
+            if first:
+                session.rows("SET GLOBAL group_replication_bootstrap_group = OFF")
+        finally:
+            session.close()
+
+
+class GroupReplication(Several):
+    """Ready when every node is in the group and has its data."""
+
+    def __init__(self, members: Sequence[Member], nodes: Mapping[str, GroupNode]) -> None:
+        super().__init__(TOPOLOGY.name, members)
+        self._nodes = nodes
+
+    def _join(self, *, new: bool) -> None:
+        if new:
+            for node in self._nodes.values():
+                _execute(node, REPLICATION.dialect.new_log)
+        if not any(node.online() for node in self._nodes.values()):
+            _most_advanced([*self._nodes.values()]).join(first=True)
+        for node in self._nodes.values():
+            if node.state()["state"] == "OFFLINE":
+                node.join()
+        size = len(self._nodes)
+
+        def waiting() -> Mapping[str, str]:
+            states = {name: node.state() for name, node in self._nodes.items()}
+            return {
+                name: f"{state['state']}, in a group of {state['online'] or 0}"
+                for name, state in states.items()
+                if state["state"] != "ONLINE" or state["online"] != size
+            }
+
+        await_all(waiting, _JOIN_LIMIT_S)
+
+    def _settle(self, limit_s: float) -> None:
+        REPLICATION.settle(self._members, limit_s)
+
+
+def _execute(node: GroupNode, statement: str) -> None:
+    session = node.inside()
+    try:
+        session.rows(statement)
+    finally:
+        session.close()
+
+
+def _most_advanced(nodes: Sequence[GroupNode]) -> GroupNode:
+    """The node that has all transactions which any of them has: it begins the group again."""
+    executed = [node.state()["executed"] for node in nodes]
+    for node in nodes:
+        session = node.inside()
+        try:
+            own = node.state()["executed"]
+            subsets = " AND ".join(f"GTID_SUBSET('{other}', '{own}')" for other in executed)
+            statement = f"SELECT {subsets} AS has_all"
+            if only_row(session.rows(statement), statement)["has_all"]:
+                return node
+        finally:
+            session.close()
+    raise ServerError("no node has all transactions of the group", hint="; ".join(executed))
+
+
+def _members(spec: ServerSpec, keys: Keys, _openers: Openers) -> Sequence[PlannedMember]:
+    settings = {**_NEEDED, **spec.settings, **keys.settings_of(_NODE)}
+    return [
+        PlannedMember(f"{_NODE}-{number}", _NODE, settings) for number in range(1, keys.nodes + 1)
+    ]
+
+
+def _open(spec: ServerSpec, keys: Keys, openers: Openers, folder: Path) -> Server:
+    refuse_settings(spec, keys, _RESERVED)
+    name = UUID(bytes=secrets.token_bytes(16), version=4)
+    nodes: list[GroupNode] = []
+    members: list[Member] = []
+    for planned in _members(spec, keys, openers):
+        own = replace(spec, settings=planned.settings)
+        node = GroupNode(own, folder / planned.name, nodes, name)
+        members.append(Member(planned.name, planned.role, node))
+    by_name = {member.name: node for member, node in zip(members, nodes, strict=True)}
+    return GroupReplication(members, by_name)
+
+
+def _refuses(provision: Provision, keys: Keys, _openers: Openers) -> str | None:
+    if provision.kind != MYSQL.kind:
+        return f"its nodes are MySQL, not `{provision.kind}`"
+    if provision.source is Source.URL:
+        return "a server by URL is somebody else's, and joins no group"
+    release = release_numbers(provision.version or "")
+    if release and release < SINCE:
+        oldest = ".".join(map(str, SINCE))
+        return f"it takes MySQL {oldest} or newer; this is {provision.version}"
+    if other := next((role for role in keys.member if role != _NODE), None):
+        return f"`member.{other}`: the only role is {_NODE}"
+    return None
+
+
+TOPOLOGY = Topology("group-replication", _open, keys=Keys, members=_members, refuses=_refuses)
