@@ -117,9 +117,10 @@ def bench(
         call.place.forgotten = False
         kept = call.place.folder.stored.name if store is not None else None
         results = [_result(run, call.script, kept) for run in ended if run.summaries]
-        failures = [run.failure for run in ended if run.failure is not None] or [call.raised]
-        if results[-1].failure is None and failures[0] is not None:
-            results[-1] = replace(results[-1], failure=failures[0])
+        failures = [run.failure for run in ended] + [call.raised]
+        first = next((failure for failure in failures if failure is not None), None)
+        if results[-1].failure is None and first is not None:
+            results[-1] = replace(results[-1], failure=first)
         return tuple(results)
 
 
