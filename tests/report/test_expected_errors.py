@@ -16,6 +16,7 @@ from dbdyno.formats.study import read_study
 from dbdyno.model import PlannedRun, Step
 from dbdyno.model.expected import sorted_errors, too_many_errors
 from dbdyno.report.analysis.analyse import Analysis, analyse
+from dbdyno.report.answer.answer import headline
 from dbdyno.report.answer.first import first_answer
 from dbdyno.report.gates.errors import GATE
 from dbdyno.report.gates.gate import Gate
@@ -61,6 +62,7 @@ def test_declared_errors_exclude_nothing_and_are_on_the_first_screen(tmp_path: P
     (note,) = first_answer(analysis).notes
     assert note.startswith("Errors that the study expects (40): 3")
     assert "with wal, of all statements" in note
+    assert note in headline(analysis)
     assert gate(analysis).state == "ok"
     assert "Expected by the study: 40 " in gate(analysis).told
     assert note in html.unescape(page_of(tmp_path / "store"))

@@ -48,6 +48,13 @@ def test_two_labels_of_a_run_are_compared() -> None:
     assert figure.events(summary) == 10
 
 
+def test_two_metrics_of_a_source_have_a_ratio_without_its_name() -> None:
+    figure = find_figure("tables.hot_updates over tables.updates")
+
+    assert figure.title == "Hot updates over updates"
+    assert find_figure("disk.reads over tables.updates").title == "disk.reads over tables.updates"
+
+
 def test_a_label_that_never_occurred_leaves_no_ratio() -> None:
     summary = summary_of({"main/later": [(1_000_000, 990)]})
 

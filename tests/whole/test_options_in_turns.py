@@ -100,15 +100,17 @@ def judged(store: Store) -> Analysis:
     return analyse(gather(store.root, "unlike"))
 
 
+def verdict_of_the_same(folder: Path, seed: int) -> Verdict:
+    store = run(folder, measure="2 s", blocks=3, turn="100 ms", seed=seed)
+    (comparison,) = judged(store).comparisons
+    return comparison.judgement.verdict
+
+
 @pytest.mark.nightly
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(10))
-def test_two_cells_that_do_the_same_are_not_called_different(tmp_path: Path, seed: int) -> None:
-    store = run(tmp_path, measure="4 s", blocks=3, turn="200 ms", seed=seed)
+def test_two_cells_that_do_the_same_are_not_called_different(tmp_path: Path) -> None:
+    """Of ten studies; by the rate of wrong verdicts a single one may, in one of four nights."""
+    verdicts = [verdict_of_the_same(tmp_path / str(seed), seed) for seed in range(10)]
 
-    (comparison,) = judged(store).comparisons
-    assert comparison.judgement.verdict in (
-        Verdict.EQUIVALENT,
-        Verdict.CANNOT_TELL,
-        Verdict.SUGGESTIVE,
-    )
+    calm = [verdict for verdict in verdicts if verdict in (Verdict.EQUIVALENT, Verdict.CANNOT_TELL)]
+    assert len(calm) >= 9, verdicts

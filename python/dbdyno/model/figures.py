@@ -70,11 +70,22 @@ def _ratio(above: str, below: str) -> Figure:
     def events(summary: StepSummary) -> int:
         return min(a.events(summary), b.events(summary))
 
-    least = max(a.least_events, b.least_events)
-    same, _, label = b.title.rpartition(", ")
-    other = label if same and a.title.startswith(f"{same}, ") else b.words
-    title = f"{a.title} over {other}"
+    least, title = max(a.least_events, b.least_events), _over(a.title, b.title, b.words)
     return Figure(title, "", a.higher_is_better, read, least_events=least, events=events)
+
+
+def _over(above: str, below: str, words: str) -> str:
+    """Title of a ratio from those of its two figures, without what they have in common: of two
+    labels the figure, of two metrics of one source the source."""
+    same, _, label = below.rpartition(", ")
+    if same and above.startswith(f"{same}, "):
+        return f"{above} over {label}"
+    ours, theirs = Sampled.parse(above), Sampled.parse(below)
+    if ours and theirs and ours.source == theirs.source:
+        metrics = (f"{side.metric} {side.instance or ''}".strip() for side in (ours, theirs))
+        title = " over ".join(metrics).replace("_", " ")
+        return f"{title[:1].upper()}{title[1:]}"
+    return f"{above} over {words}"
 
 
 def _of_tool(name: str) -> str:

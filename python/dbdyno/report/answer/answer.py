@@ -14,6 +14,7 @@ from dbdyno.report.analysis.reasons import not_there
 from dbdyno.report.analysis.sentences import evenness, named, sentence, where
 from dbdyno.report.analysis.unmeasured import not_measured, sentences
 from dbdyno.report.answer.busy import end_words
+from dbdyno.report.answer.expected import expected_errors
 from dbdyno.report.answer.findable import findable
 from dbdyno.report.answer.here import answering, lacking
 from dbdyno.report.answer.leading import Led, Listing, Rise, Unmeasured, leading
@@ -54,7 +55,8 @@ def headline(analysis: Analysis) -> str:
     told = preface(analysis.material.runs) + told
     first = "".join(f"{one} " for one in _absent(analysis))
     first += "".join(f"{sentence_case(one)} " for one in lacking(analysis))
-    return (_SMOKE if smoke else "") + first + told + qualification(gates(analysis))
+    also = "".join(f" {sentence_case(note)}" for note in expected_errors(analysis))
+    return (_SMOKE if smoke else "") + first + told + also + qualification(gates(analysis))
 
 
 def _absent(analysis: Analysis) -> Sequence[str]:
