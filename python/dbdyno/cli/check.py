@@ -23,6 +23,7 @@ from dbdyno.cli.text import clients, sees
 from dbdyno.conduct.code import Code, code_of
 from dbdyno.conduct.estimate import Estimate, estimate
 from dbdyno.conduct.examine import Started, examine, examine_servers
+from dbdyno.conduct.fault_rules import fault_words
 from dbdyno.conduct.foreseen import can_be_foreseen, foreseen
 from dbdyno.conduct.left_out import lacking_cells
 from dbdyno.conduct.level_loads import changed_loads
@@ -201,6 +202,7 @@ def explanation(
         yield f"server   {name}: {provision}"
     for name, servers in _members(plan).items():
         yield f"members  {name}: {servers}"
+    yield from (f"fault    {words}" for words in fault_words(study))
     for one in started:
         yield f"starts   {one.label}: {one.provision} is {one.version}"
     tools = {cell.generator for cell in cells(study)}

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from dbdyno.conduct.bundled import BUNDLED, SUFFIX, bundled_studies
 from dbdyno.conduct.connection import check_connections
+from dbdyno.conduct.fault_rules import check_faults
 from dbdyno.conduct.features import check_features
 from dbdyno.conduct.host import check_host
 from dbdyno.conduct.level_loads import check_level_loads, load_path
@@ -77,6 +78,7 @@ def _check(loaded: StudyFile, *, run_code: bool) -> None:
     check_level_loads(loaded)
     check_proxies(loaded)
     check_topologies(loaded)
+    check_faults(loaded)
     folders = study_script_path(loaded)
     check_tools(loaded, folders)
     _check_c_functions(loaded)

@@ -51,6 +51,11 @@ def many_servers(cell: Cell) -> ManyServers | None:
     return ManyServers(tuple(member.name for member in planned), needed)
 
 
+def planned_members(cell: Cell) -> Sequence[PlannedMember]:
+    """The servers of a cell's topology before they are started; none for a single server."""
+    return _members(cell, parse_provision(cell.provision)) if cell.topology else ()
+
+
 def count_of_servers(cell: Cell) -> int:
     """How many are started for a cell."""
     servers = many_servers(cell)

@@ -31,6 +31,8 @@ def why_not_turns(study: Study) -> str | None:
     load, design = study.load, study.design
     if load.find_max is not None:
         return "each cell is searched at rates of its own"
+    if load.faults:
+        return "each cell's faults have the processors to themselves"
     if load.measure_s is None or load.events is not None:
         return "a window that ends after a number of events can't be cut into turns"
     if load.measure_s < LEAST_TURNS * design.turn_s:

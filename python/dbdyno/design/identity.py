@@ -33,6 +33,7 @@ from dbdyno.model import (
     Study,
     Tables,
 )
+from dbdyno.model.fault import Fault
 
 Shape = dict[str, object]
 
@@ -57,13 +58,14 @@ FIRST: Mapping[type, tuple[str, ...]] = {
     ErrorRule: ("codes", "action", "limit"),
     FindMax: ("percentile", "limit_s", "from_per_s", "to_per_s", "precision"),
     Tables: ("script", "options"),
+    Fault: ("do", "at_s", "for_s", "member", "every_s", "times"),
     Cell: ("levels", "provision", "settings", "script", "options"),
     Design: (),
 }
 """Type → its keys that are hashed whatever their value."""
 
 LATER: Mapping[type, Mapping[str, object]] = {
-    Load: {"find_max": None},
+    Load: {"find_max": None, "faults": ()},
     Cell: {
         "host": {},
         "generator": ENGINE,

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from dbdyno.errors import StudyError
 from dbdyno.formats.complaint import KeyPath, complaint, level_path
+from dbdyno.formats.fault_schema import fault_complaints
 from dbdyno.formats.lead_rules import lead_complaints
 from dbdyno.formats.load_schema import LevelLoadTable, LoadTable, Pace
 from dbdyno.formats.nearest import nearest_hint
@@ -211,7 +212,8 @@ def _build(
     _check_most_clients(factors, document.load, fail)
     listed = isinstance(merged.get("leads"), list)
     leading = lead_complaints(document, every, factors, scale=scale, listed=listed)
-    for wrong in (*search_complaints(document), *leading):
+    faulty = fault_complaints(document.fault, document.load)
+    for wrong in (*search_complaints(document), *faulty, *leading):
         raise fail(*wrong)
     scripts = document.workload.script
     tables = document.workload.tables
@@ -241,7 +243,10 @@ def _build(
         published_note=document.published_note,
         collect=tuple(document.collect),
         needs=document.needs.needs(),
-        load=_load(document.load, folder, fail),
+        load=replace(
+            _load(document.load, folder, fail),
+            faults=tuple(table.fault() for table in document.fault),
+        ),
         design=_design(document.design, factors, fail),
         charts=tuple(chart.chart() for chart in document.chart),
         scale=scale,

@@ -23,6 +23,7 @@ from dbdyno.formats.answer_schema import (
     PublishedTable,
     answer_text,
 )
+from dbdyno.formats.fault_schema import FaultTable
 from dbdyno.formats.load_schema import (
     Duration,
     LevelLoadTable,
@@ -234,5 +235,6 @@ class StudyDocument(Table):
     factor: dict[Name, dict[Name, LevelTable]] = Field(default={})
     workload: WorkloadTable = WorkloadTable()
     load: LoadTable
+    fault: list[FaultTable] = Field(default=[])
     design: DesignTable = DesignTable()
     chart: list[ChartTable] = Field(default=[])

@@ -91,6 +91,9 @@ def _over(above: str, below: str, words: str) -> str:
 def _of_tool(name: str) -> str:
     """A tool's figure in words: `read_us_p99.reader` is "Response time of reads, p99, reader"."""
     base, _, part = name.partition(".")
+    probe, is_outage, rank = base.partition("_outage_ms_")
+    if is_outage:
+        return f"{_RANKS.get(rank, rank)} time without {_PROBES.get(probe, probe)}"
     words, _, rank = base.partition("_us_")
     subject = _OF_TOOLS.get(words.split("_")[0], words.replace("_", " "))
     if rank:
@@ -104,6 +107,8 @@ def _of_tool(name: str) -> str:
     return f"{title[:1].upper()}{title[1:]}" + (f", {part}" if part else "")
 
 
+_PROBES = {"write": "writes", "read": "reads", "connect": "new connections"}
+_RANKS = {"p50": "Median", "p95": "95th percentile of the", "max": "Longest"}
 _OF_TOOLS = {"read": "reads", "write": "writes", "sync": "syncs"}
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Literal
 
+from dbdyno.model.fault import Fault
 from dbdyno.model.search import FindMax
 
 Option = str | int | float | bool | list[str]
@@ -171,6 +172,8 @@ class Load:
     verify: Verify = "checksums"
     processes: int | None = None
     """Engine processes; `None`: as few as may open all the sockets."""
+    faults: tuple[Fault, ...] = ()
+    """What is done to the servers meanwhile, by the clock of each step's window."""
 
     def all_clients(self, step_clients: int) -> int:
         """Clients of all groups at a step."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from dbdyno.model.fault import FaultResult
 from dbdyno.model.load import Option
 from dbdyno.model.measurement import Backlog
 from dbdyno.model.search import RateSearch
@@ -308,3 +309,7 @@ class StepSummary:
     """The probes of a search for a rate; the other figures are those of its chosen one."""
     against: tuple[str, ...] = ()
     """What another tool says against its own figures: why verdicts leave the step out."""
+    faults: tuple[FaultResult, ...] = ()
+    """What was done to the servers in the window, in order."""
+    probe_errors: Mapping[str, int] = field(default_factory=dict)
+    """Failed attempts of the probes beside faults, by code."""

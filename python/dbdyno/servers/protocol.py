@@ -75,6 +75,12 @@ class Node(Protocol):
     def drop(self) -> None:
         """Ends it at once without writing data, but releases its shared memory."""
 
+    def pause(self) -> None:
+        """Stops its processes where they are, as SIGSTOP does."""
+
+    def resume(self) -> None:
+        """Lets them go on; does nothing if they weren't paused."""
+
     def restart(self, limit_s: float) -> None:
         """Starts it again on its data, after it has ended; also raises if it does not accept
         statements within `limit_s`."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
 from dbdyno.conduct.bottleneck import client_warnings
 from dbdyno.conduct.connection import run_target
+from dbdyno.conduct.disturbed import Disturbed
 from dbdyno.conduct.ending import raise_failure, step_result
 from dbdyno.conduct.events import LoadWarned, Recorded
 from dbdyno.conduct.preflight import require
@@ -49,6 +51,8 @@ class EngineLoad:
     _hello: Hello | None = None
     """Of the engine started last."""
     _pids: Sequence[int] = ()
+    _disturbed: Disturbed | None = None
+    """Faults and probes of the step that runs."""
 
     def __post_init__(self) -> None:
         server, identity = self.served.server, self.served.identity
@@ -108,10 +112,20 @@ class EngineLoad:
         """One call of the engine. Raises `LabError`."""
         self.served.begin_counting()
         spec = self.spec(step)
-        with self.served.lab_counted():
+        with self.served.lab_counted(), self._disturbed_by_faults(step):
             outcome = self.call(f"step-{step.index}", spec, step=step)
         self.conclude(step, outcome)
         self.served.end_counting(step)
+
+    def _disturbed_by_faults(self, step: Step) -> AbstractContextManager[object]:
+        identity = self.served.identity
+        load = identity.load
+        self._disturbed = None
+        if not load.faults:
+            return nullcontext()
+        logs, server = identity.writer.logs, self.served.server
+        self._disturbed = Disturbed(server, self._target, step, load, logs)
+        return self._disturbed
 
     def conclude(self, step: Step, outcome: Outcome, *, search: RateSearch | None = None) -> None:
         """Stores the engine's records of a step, and its search; raises if it was cut short."""
@@ -127,6 +141,8 @@ class EngineLoad:
             )
             summary = summary if search is None else with_search(summary, search)
             warnings += client_warnings(outcome, summary)
+            if self._disturbed is not None:
+                summary = self._disturbed.completed(summary)
         self.served.measured.add(step_result(step, outcome, warnings), summary)
         raise_failure(outcome, self.served.server)
         if outcome.summary is None:
@@ -178,7 +194,10 @@ class EngineLoad:
                 apart.append(record)
             if isinstance(record, Hello):
                 self._hello, self._pids = record, call.pids
-            if isinstance(record, (Interval, Progress)) and not server.alive():
+                if self._disturbed is not None:
+                    self._disturbed.begin(record.start_unix_ns)
+            watched = isinstance(record, (Interval, Progress)) and self._disturbed is None
+            if watched and not server.alive():
                 call.stop()
             self._observe(command, step, record)
 

@@ -22,7 +22,9 @@ WARM_UP, LEAD_IN, MEASURED = "warm-up", "lead-in", "measured"
 ERRORS, RECONNECTS, STALL, FAILURE, RESET, GAP = (
     "errors", "reconnects", "stall", "failure", "counter reset", "collector gap",
 )  # fmt: skip
-FAULTS = (FAILURE, STALL, ERRORS, RECONNECTS, RESET, GAP)
+FAULT = "fault"
+"""Made on purpose, by the study."""
+FAULTS = (FAULT, FAILURE, STALL, ERRORS, RECONNECTS, RESET, GAP)
 NOT_COUNTED = (WARM_UP, LEAD_IN)
 
 BESIDE_S = 1.5
@@ -73,6 +75,10 @@ def load_marks(span: Span, study: Study) -> Iterator[Mark]:
         end_ns = span.origin_ns + round(summary.window_s * 1e9) if summary else span.end_ns
         length_s = (end_ns - span.origin_ns) / 1e9
         yield Mark(MEASURED, span.origin_ns, end_ns, f"window, {of}, {length_s:.3g} s")
+    for fault in summary.faults if summary else ():
+        length_s = (fault.back_ns - fault.at_ns) / 1e9
+        text = f"{fault.do} of {fault.member}, back after {length_s:.3g} s"
+        yield Mark(FAULT, span.origin_ns + fault.at_ns, span.origin_ns + fault.back_ns, text)
     for turn in turns:
         lead_in_ns = round(study.design.lead_in_of(turn.round, clients) * 1e9)
         if turn.round and lead_in_ns:

@@ -22,6 +22,7 @@ from dbdyno.report.answer.expected import expected_errors
 from dbdyno.report.answer.here import answering, lacking
 from dbdyno.report.answer.leading import Led, Listing, Rise, Unmeasured, leading
 from dbdyno.report.answer.listing import listed
+from dbdyno.report.answer.outage_note import outage_notes
 from dbdyno.report.material.declared import is_exploratory
 from dbdyno.report.terms.everyday import counted
 from dbdyno.report.terms.wording import clients_text, enumerated, sentence_case
@@ -45,8 +46,8 @@ class First:
     missing: str
     """What was not measured, as loud as the answer; empty where nothing is missing."""
     notes: tuple[str, ...]
-    """What this machine can't answer, and errors that the study expects, in sentences; not counted
-    among the words."""
+    """What faults did, what this machine can't answer, and errors that the study expects, in
+    sentences; not counted among the words."""
 
     @property
     def text(self) -> str:
@@ -59,7 +60,8 @@ def first_answer(analysis: Analysis) -> First:
     missing = _missing(analysis)
     room = MOST_WORDS - words_in(missing)
     answer = fitted([_warnings(analysis), *_sentences(analysis)], room)
-    notes = tuple(sentence_case(note) for note in (*lacking(analysis), *expected_errors(analysis)))
+    sentences = (*outage_notes(analysis), *lacking(analysis), *expected_errors(analysis))
+    notes = tuple(sentence_case(note) for note in sentences)
     return First(answer, missing, notes)
 
 

@@ -16,6 +16,7 @@ from dbdyno.report.sections.comparison_tables import (
 )
 from dbdyno.report.sections.host_changes import host_change_tables
 from dbdyno.report.sections.operations import operations_tables
+from dbdyno.report.sections.outages import outage_tables
 from dbdyno.report.sections.outcomes import outcome_tables
 from dbdyno.report.sections.published import published_tables
 from dbdyno.report.sections.scaling import scaling_tables
@@ -30,6 +31,7 @@ def tables(analysis: Analysis) -> tuple[Table, ...]:
     """All tables of figures, in the page's order."""
     return (
         *outcome_tables(analysis),
+        *outage_tables(analysis),
         comparisons_table(analysis),
         *factor_tables(analysis),
         *turn_tables(analysis),

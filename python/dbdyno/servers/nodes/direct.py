@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Self
 
+from dbdyno.errors import ServerError
 from dbdyno.servers.protocol import Members, Transport
 
 
@@ -24,6 +25,14 @@ class Direct(ABC):
     def entry(self) -> Self:
         """The server: clients connect to it."""
         return self
+
+    def pause(self) -> None:
+        """Raises: only a process of ours can be paused."""
+        raise ServerError("a server that is no process of the lab's can't be paused")
+
+    def resume(self) -> None:
+        """Raises, as `pause` does."""
+        raise ServerError("a server that is no process of the lab's was not paused")
 
     @property
     def members(self) -> Members:

@@ -18,6 +18,7 @@ from dbdyno.model.session import Session
 from dbdyno.servers.nodes.certificate import make_certificate
 from dbdyno.servers.nodes.daemon import Daemon, free_port
 from dbdyno.servers.nodes.direct import Direct
+from dbdyno.servers.nodes.pause import Pause
 from dbdyno.servers.nodes.place import data_folder, socket_folder
 from dbdyno.servers.protocol import DATABASE, ROLE, ServerSpec, Transport
 from dbdyno.servers.sources.cache import sha256_of
@@ -51,6 +52,7 @@ class OwnServer(Direct):
         self._password = secrets.token_urlsafe(24)
         name = f"{provision.kind} {provision.version}"
         self._daemon = Daemon(name, folder.absolute() / "server.log", spec.launch)
+        self._pause = Pause(self._daemon)
         self._port = 0
         self._log_start = 0
         self._programs: Programs | None = None
@@ -216,12 +218,21 @@ class OwnServer(Direct):
         """Ends it without writing data; removes shared memory."""
         self._end(self._DROP)
 
+    def pause(self) -> None:
+        """Stops its processes where they are."""
+        self._pause.begin()
+
+    def resume(self) -> None:
+        """Lets them go on."""
+        self._pause.end()
+
     def restart(self, limit_s: float) -> None:
         """Starts it with the same role and settings, on its port if nobody else has taken that."""
         self._session.close()
         self._serve(limit_s)
 
     def _end(self, number: signal.Signals) -> None:
+        self._pause.end()
         self._session.close()
         self._daemon.end(number)
 

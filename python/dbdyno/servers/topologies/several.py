@@ -174,6 +174,12 @@ class _Nodes:
     def drop(self) -> None:
         self._each(lambda node: node.drop())
 
+    def pause(self) -> None:
+        self._each(lambda node: node.pause())
+
+    def resume(self) -> None:
+        self._each(lambda node: node.resume())
+
     def restart(self, limit_s: float) -> None:
         deadline = time.monotonic() + limit_s
         for node in self._nodes:

@@ -32,7 +32,11 @@ CAPTION = (
     "shift and dragging move."
 )
 FAULT_COLOURS = dict(
-    zip(FAULTS, ("#C51B2B", "#D55E00", "#E69F00", "#8C6BB1", "#56B4E9", "#7F7F7F"), strict=True)
+    zip(
+        FAULTS,
+        ("#000000", "#C51B2B", "#D55E00", "#E69F00", "#8C6BB1", "#56B4E9", "#7F7F7F"),
+        strict=True,
+    )
 )
 PHASE_COLOURS = {
     MEASURED: "#009E73",

@@ -1,0 +1,79 @@
+"""A step whose servers meet faults while probes try them: what surrounds the engine's call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from dbdyno.conduct.faults import Faults
+from dbdyno.conduct.outages import figures, with_outages
+from dbdyno.conduct.probes import Attempt, Probes, errors_of, keep
+from dbdyno.errors import LabError
+from dbdyno.model import Load, Step, StepSummary
+from dbdyno.model.fault import FaultResult, timetable
+from dbdyno.servers import Server
+
+
+@dataclass(slots=True)
+class Disturbed:
+    """A context manager: probes run within it, and no fault is in force after it."""
+
+    server: Server
+    target: Mapping[str, Any]
+    step: Step
+    load: Load
+    logs: Path
+    _faults: Faults = field(init=False)
+    _probes: Probes = field(init=False)
+    _attempts: Sequence[Attempt] | None = None
+
+    def __post_init__(self) -> None:
+        due = timetable(self.load.faults, self.load.measure_s or 0.0, self.step.seed)
+        self._faults = Faults(self.server, self.target, due, self.step.seed)
+        self._probes = Probes(self.server, self.target)
+
+    def __enter__(self) -> Self:
+        self._probes.start()
+        return self
+
+    def __exit__(
+        self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None
+    ) -> None:
+        try:
+            self._faults.end()
+        except LabError:
+            if error is None:
+                raise
+        finally:
+            with suppress(LabError):
+                self._attempts = self._probes.stop()
+
+    def begin(self, start_unix_ns: int) -> None:
+        """The engine's clock has begun: its window follows the warm-up."""
+        self._faults.begin(start_unix_ns + round(self.load.warm_up_s * 1e9))
+
+    def completed(self, summary: StepSummary) -> StepSummary:
+        """The step's figures with those of the faults; raises `ServerError` if the probes' table
+        can't be read."""
+        attempts = self._attempts or ()
+        origin_ns = self._faults.origin_ns
+        keep(attempts, self.logs / f"probes-{self.step.index}.csv.gz", origin_ns)
+        window_ns = round(summary.window_s * 1e9)
+        results: Sequence[FaultResult] = self._faults.results
+        results = with_outages(results, attempts, origin_ns, window_ns)
+        lost, in_doubt = self._probes.lost(attempts)
+        met = {
+            **figures(results),
+            "lost_commits": float(lost),
+            "in_doubt_commits": float(in_doubt),
+        }
+        return replace(
+            summary,
+            figures={**summary.figures, **met},
+            faults=tuple(results),
+            probe_errors=errors_of(attempts),
+        )

@@ -1,0 +1,47 @@
+"""The faults of a study: checked, with the file's line, before anything is started."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dbdyno.conduct.topology import planned_members
+from dbdyno.design.cells import cells
+from dbdyno.formats.nearest import nearest_hint
+from dbdyno.formats.study import StudyFile
+from dbdyno.model import Cell, Study
+from dbdyno.model.fault import ACTIVE, Fault, timetable
+from dbdyno.servers import Source, parse_provision
+
+_KINDS = ("postgresql", "mysql", "mariadb")
+
+
+def check_faults(loaded: StudyFile) -> None:
+    """Raises `StudyError` for a fault that a cell can't have."""
+    for cell in cells(loaded.study):
+        for number, fault in enumerate(loaded.study.load.faults):
+            for key, message, hint in _wrong(cell, fault):
+                raise loaded.error(("fault", str(number), key), message, hint=hint)
+
+
+def _wrong(cell: Cell, fault: Fault) -> Iterator[tuple[str, str, str | None]]:
+    provision = parse_provision(cell.provision)
+    if not cell.abilities.takes_script:
+        message = f"faults are for loads of the engine, not of `{cell.generator}`"
+        yield "do", message, "the generator `ledger` crashes a server by itself"
+    if provision.source is Source.URL:
+        yield "do", "a server by URL is somebody else's, and is neither killed nor paused", None
+    if provision.kind not in _KINDS:
+        yield "do", f"there are no faults for `{provision.kind}`, only {', '.join(_KINDS)}", None
+    members = planned_members(cell)
+    known = {ACTIVE, *(word for member in members for word in (member.name, member.role))}
+    if fault.member not in known:
+        message = f"`member`: there is no `{fault.member}` in every cell"
+        yield "member", message, nearest_hint(fault.member, sorted(known))
+
+
+def fault_words(study: Study) -> Iterator[str]:
+    """The timetable of a window, for people; random times are of each run its own."""
+    for due in timetable(study.load.faults, study.load.measure_s or 0.0, 0):
+        fault = due.fault
+        at = f"{due.at_s:g} s" if fault.at_s is not None else f"at random, such as {due.at_s:.1f} s"
+        yield f"{at}: {fault.do} {fault.member} for {fault.for_s:g} s"

@@ -1,0 +1,135 @@
+"""Carries out a timetable of faults beside a load, in a thread of its own.
+
+A fault of a member that is to be killed or stopped is over once the member takes statements again,
+and of a paused member once it goes on. A pause is in the guard's journal before it is made.
+"""
+
+from __future__ import annotations
+
+import select
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from dbdyno.errors import LabError, ServerError
+from dbdyno.model.fault import ACTIVE, DueFault, FaultResult
+from dbdyno.servers import Server
+from dbdyno.servers.client_session import client_session
+from dbdyno.servers.protocol import Member
+
+ALONE = "server"
+"""The name of a single server among members."""
+_RESTART_LIMIT_S = 180.0
+_FIND_LIMIT_S = 30.0
+_POLL_S = 0.05
+
+
+@dataclass(slots=True)
+class Faults:
+    """Of one step: `begin` once the load's clock is known, `end` when the load is over."""
+
+    server: Server
+    target: Mapping[str, Any]
+    due: Sequence[DueFault]
+    seed: int
+    origin_ns: int = 0
+    """The window's beginning by the monotonic clock."""
+    results: list[FaultResult] = field(default_factory=list)
+    _over: threading.Event = field(default_factory=threading.Event)
+    _thread: threading.Thread | None = None
+    _error: LabError | None = None
+
+    def begin(self, window_unix_ns: int) -> None:
+        """Starts the timetable of a window that begins at this time of the wall clock."""
+        if self._thread is None:
+            self.origin_ns = time.monotonic_ns() + window_unix_ns - time.time_ns()
+            self._thread = threading.Thread(target=self._run, daemon=True)
+            self._thread.start()
+
+    def end(self) -> None:
+        """No further fault begins; waits until the last one is over. Raises what went wrong."""
+        self._over.set()
+        if self._thread is not None:
+            self._thread.join()
+        if self._error is not None:
+            raise self._error
+
+    def make_all(self) -> None:
+        """Carries out the timetable, and returns when it or the load is over. Raises `LabError` if
+        a member can't be found, or does not come back."""
+        random = Random(f"members {self.seed}")
+        for due in self.due:
+            begins_ns = self.origin_ns + round(due.at_s * 1e9)
+            if self._over.wait(max(0.0, (begins_ns - time.monotonic_ns()) / 1e9)):
+                return
+            self._make(due, random)
+
+    def _run(self) -> None:
+        try:
+            self.make_all()
+        except LabError as error:
+            self._error = error
+
+    def _make(self, due: DueFault, random: Random) -> None:
+        fault = due.fault
+        member = self._member(fault.member, random)
+        node = member.server.node
+        begin, end = {
+            "kill": (node.kill, self._again(member)),
+            "stop": (node.stop, self._again(member)),
+            "pause": (node.pause, node.resume),
+        }[fault.do]
+        at_ns = time.monotonic_ns()
+        begin()
+        if fault.do == "pause":  # Before it, the guard noted how to take it back.
+            at_ns = time.monotonic_ns()
+        try:
+            self._over.wait(max(0.0, fault.for_s - (time.monotonic_ns() - at_ns) / 1e9))
+        finally:
+            end()
+        back_ns = time.monotonic_ns() - self.origin_ns
+        self.results.append(FaultResult(at_ns - self.origin_ns, fault.do, member.name, back_ns))
+
+    def _again(self, member: Member) -> Callable[[], None]:
+        def start() -> None:
+            try:
+                member.server.node.restart(_RESTART_LIMIT_S)
+            except ServerError as error:
+                raise ServerError(
+                    f"{member.name} did not come back after a fault: {error.message}",
+                    hint=error.hint,
+                ) from error
+
+        return start
+
+    def _member(self, name: str, random: Random) -> Member:
+        members = tuple(self.server.members) or (Member(ALONE, ALONE, self.server),)
+        if name == ACTIVE:
+            return self._active(members)
+        meant = [member for member in members if name in (member.name, member.role)]
+        return random.choice([member for member in meant if member.server.alive()] or meant)
+
+    def _active(self, members: Sequence[Member]) -> Member:
+        """The member whose port a new connection of a client ends at."""
+        if len(members) == 1:
+            return members[0]
+        ports = {_port(member): member for member in members}
+        deadline = time.monotonic() + _FIND_LIMIT_S
+        while time.monotonic() < deadline:
+            with suppress(ServerError):
+                session = client_session(self.target, 2.0)
+                try:
+                    return ports[session.port()]
+                finally:
+                    session.close()
+            select.select([], [], [], _POLL_S)
+        raise ServerError("no member serves the clients, so that none can be the next to fail")
+
+
+def _port(member: Member) -> int:
+    target: Mapping[str, Any] = member.server.entry.target("tcp")
+    return int(target["endpoints"][0]["tcp"]["port"])

@@ -1,0 +1,66 @@
+"""The schema of a study's `[[fault]]`. docs/reference/study-file.md documents the keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from dbdyno.formats.load_schema import Duration, LoadTable, Table
+from dbdyno.model.fault import ACTIVE, Fault, FaultAction, timetable
+
+Complaint = tuple[tuple[str, ...], str, str | None]
+"""Path of the key, message, hint."""
+
+
+class FaultTable(Table):
+    """Something that is done to a server while the load is on."""
+
+    do: FaultAction
+    at: Literal["random"] | Duration = "random"
+    member: str = ACTIVE
+    length: Annotated[Duration, Field(alias="for")]
+    every: Duration = 0.0
+    times: Annotated[int, Field(ge=1, le=1000)] = 1
+
+    def fault(self) -> Fault:
+        """As the load has it."""
+        at_s = None if isinstance(self.at, str) else self.at
+        return Fault(self.do, at_s, self.length, self.member, self.every, self.times)
+
+
+def fault_complaints(tables: Sequence[FaultTable], load: LoadTable) -> Iterator[Complaint]:
+    """All that is wrong with a timetable beside the load's keys."""
+    if not tables:
+        return
+    if load.measure is None or load.events is not None:
+        yield ("fault", "0"), "faults need a window of a known length", 'such as measure = "60 s"'
+        return
+    if load.find_max is not None:
+        yield (
+            ("fault", "0"),
+            "a search for a rate has no window that faults could be timed in",
+            None,
+        )
+        return
+    free_s, before = 0.0, "the window's beginning"
+    for number, table in enumerate(tables):
+        path = ("fault", str(number))
+        if table.length <= 0:
+            yield (*path, "for"), "`for` must be longer than nothing", 'such as for = "5 s"'
+        if table.times > 1 and not isinstance(table.at, str) and not table.every:
+            message = '`times` needs `every`, or `at = "random"`'
+            yield (*path, "times"), message, 'such as every = "20 s"'
+    for due in timetable([table.fault() for table in tables], load.measure, 0):
+        number = [table.fault() for table in tables].index(due.fault)
+        path = ("fault", str(number))
+        if due.fault.at_s is not None and due.at_s < free_s:
+            yield path, f"at {due.at_s:g} s a fault is due while {before} lasts", None
+        if due.at_s + due.fault.for_s > load.measure:
+            message = (
+                f"at {due.at_s:g} s plus {due.fault.for_s:g} s a fault outlasts the window of "
+                f"{load.measure:g} s"
+            )
+            yield path, message, "make `measure` longer, or `times` or `every` smaller"
+        free_s, before = due.at_s + due.fault.for_s, f"that of {due.at_s:g} s"

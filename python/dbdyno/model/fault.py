@@ -1,0 +1,72 @@
+"""Faults: what is done to a run's servers while the load is on, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Literal
+
+FaultAction = Literal["kill", "stop", "pause"]
+"""`kill`: SIGKILL; `stop`: in order; both are followed by a start. `pause`: SIGSTOP, then
+SIGCONT."""
+
+ACTIVE = "active"
+"""The member that serves the clients when the fault comes."""
+PROBES = ("write", "read", "connect")
+"""What is tried beside the load, again and again: a row inserted, a row read, a new connection."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One entry of a study's timetable."""
+
+    do: FaultAction
+    at_s: float | None
+    """Seconds after the window's beginning; `None`: at random, in the first half of its share of
+    the window."""
+    for_s: float
+    """How long the member is down or paused before it is started or goes on."""
+    member: str = ACTIVE
+    """A member's name or role, or `active`."""
+    every_s: float = 0.0
+    """From one time to the next; 0: its share of the window."""
+    times: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class DueFault:
+    """One time of a fault, with its place in the window."""
+
+    at_s: float
+    fault: Fault
+
+
+@dataclass(frozen=True, slots=True)
+class FaultResult:
+    """A fault that was made, and what the probes met until the next one."""
+
+    at_ns: int
+    """After the window's beginning."""
+    do: str
+    member: str
+    """The member it met; of a single server `server`."""
+    back_ns: int
+    """When the member was back, after the window's beginning."""
+    noticed_ms: float | None = None
+    """From the fault to the first probe that failed; `None`: none did."""
+    outage_ms: dict[str, float] = field(default_factory=dict)
+    """Probe → its longest time between two successes that are next to each other. No less than the
+    time between two probes."""
+
+
+def timetable(faults: Sequence[Fault], window_s: float, seed: int) -> tuple[DueFault, ...]:
+    """Every time of every fault, in order; random ones follow from the seed."""
+    random = Random(f"faults {seed}")
+    due: list[DueFault] = []
+    for fault in faults:
+        share_s = fault.every_s or window_s / fault.times
+        for number in range(fault.times):
+            first_s = random.uniform(0, share_s / 2) if fault.at_s is None else fault.at_s
+            due.append(DueFault(first_s + number * share_s, fault))
+    return tuple(sorted(due, key=lambda time: time.at_s))

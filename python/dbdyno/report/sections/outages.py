@@ -1,0 +1,172 @@
+"""What faults cost: outages as the probes met them, lost commits, and the load before, between and
+after them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dbdyno.formats.quantities import parse_duration
+from dbdyno.model import StepSummary
+from dbdyno.model.fault import PROBES, FaultResult
+from dbdyno.report.analysis.analyse import Analysis
+from dbdyno.report.analysis.points import Point
+from dbdyno.report.material.material import StepSeries
+from dbdyno.report.sections.comparison_tables import LEAD, lead
+from dbdyno.report.terms.table import Column, Table, Value
+from dbdyno.report.terms.wording import count, number
+
+_WORDS: Mapping[str, str] = {"write": "writes", "read": "reads", "connect": "new connections"}
+_BACK = "all members"
+_HELD_INTERVALS = 3
+"""So many in a row make a rate that is back."""
+_RECOVERED = 0.9
+
+
+def outage_tables(analysis: Analysis) -> Iterator[Table]:
+    """None where no server met a fault."""
+    if any(faults_of(point) for point in analysis.points):
+        yield outages_table(analysis)
+        yield phases_table(analysis)
+
+
+def faults_of(point: Point) -> tuple[FaultResult, ...]:
+    """Of all counted blocks."""
+    return tuple(fault for block in point.counted for fault in block.summary.faults)
+
+
+def outages_table(analysis: Analysis) -> Table:
+    """A row a cell and probe: its outages over all faults; and how long a member was missing."""
+    rows: list[tuple[Value, ...]] = []
+    for point in analysis.points:
+        faults = faults_of(point)
+        lost = sum(int(b.summary.figures.get("lost_commits", 0)) for b in point.counted)
+        doubt = sum(int(b.summary.figures.get("in_doubt_commits", 0)) for b in point.counted)
+        for kind in PROBES:
+            lengths = [fault.outage_ms[kind] / 1e3 for fault in faults if kind in fault.outage_ms]
+            own: list[Value] = [None, None, None]
+            if kind == "write":
+                own = [noticed_within_s(point.cell.proxy), lost, doubt]
+            rows.append((*lead(point), _WORDS[kind], len(lengths), *_spread(lengths), *own))
+        missing = [(fault.back_ns - fault.at_ns) / 1e9 for fault in faults]
+        rows.append((*lead(point), _BACK, len(missing), *_spread(missing), None, None, None))
+    columns = (
+        *LEAD,
+        Column("Without", "without"),
+        Column("Faults", "faults", count),
+        Column("Shortest, s", "shortest_s", number),
+        Column("Median, s", "median_s", number),
+        Column("p95, s", "p95_s", number),
+        Column("Longest, s", "longest_s", number),
+        Column("The proxy notices within, s", "noticed_within_s", number),
+        Column("Lost commits", "lost_commits", count),
+        Column("In doubt", "in_doubt", count),
+    )
+    title = "Outages: from the last success of a probe to the next, over all faults"
+    return Table("outages", title, columns, tuple(rows))
+
+
+def noticed_within_s(proxy: Mapping[str, Any]) -> float | None:
+    """How long HAProxy may take to notice a dead server, by its settings; `None` without it."""
+    if proxy.get("kind") != "haproxy":
+        return None
+    settings = proxy.get("settings", {})
+    every = str(settings.get("inter", "2000"))
+    every_s = float(every) / 1e3 if every.isdecimal() else parse_duration(every)
+    return every_s * int(settings.get("fall", 3))
+
+
+def phases_table(analysis: Analysis) -> Table:
+    """The load before the first fault, while a member was missing, and when all were back."""
+    rows: list[tuple[Value, ...]] = []
+    series = {run.manifest.id: run.series for run in analysis.material.runs}
+    for point in analysis.points:
+        blocks = [
+            _Disturbed(block.summary, series[block.run_id][point.step])
+            for block in point.counted
+            if block.summary.faults and point.step in series[block.run_id]
+        ]
+        if not blocks:
+            continue
+        rates = [_by_phase(block) for block in blocks]
+        again = [s for block in blocks for s in _recoveries_s(block)]
+        means = [_mean([rate[phase] for rate in rates]) for phase in range(3)]
+        errors = dict[str, int]()
+        for block in blocks:
+            for code, times in block.summary.probe_errors.items():
+                errors[code] = errors.get(code, 0) + times
+        codes = ", ".join(f"{code}: {times}" for code, times in sorted(errors.items()))
+        median = float(np.median(again)) if again else None
+        rows.append((*lead(point), *means, median, codes))
+    columns = (
+        *LEAD,
+        Column("Before, events/s", "before_per_s", number),
+        Column("A member missing, events/s", "during_per_s", number),
+        Column("All back, events/s", "after_per_s", number),
+        Column("Median to 90 % of before, s", "recovered_s", number),
+        Column("Errors of probes by code", "probe_errors"),
+    )
+    return Table("phases", "The load before, during and after faults", columns, tuple(rows))
+
+
+@dataclass(frozen=True, slots=True)
+class _Disturbed:
+    """A step with faults, interval by interval."""
+
+    summary: StepSummary
+    series: StepSeries
+
+
+def _spread(lengths: list[float]) -> list[Value]:
+    if not lengths:
+        return [None] * 4
+    ranks = (np.quantile(lengths, q, method="inverted_cdf") for q in (0.5, 0.95))
+    return [min(lengths), *map(float, ranks), max(lengths)]
+
+
+def _mean(values: list[float]) -> float | None:
+    known = [value for value in values if np.isfinite(value)]
+    return float(np.mean(known)) if known else None
+
+
+def _during(block: _Disturbed, start_s: NDArray[np.float64], end_s: NDArray[np.float64]) -> Any:
+    """Which intervals a fault lasted in."""
+    lasts = np.zeros(start_s.size, dtype=bool)
+    for fault in block.summary.faults:
+        lasts |= (end_s > fault.at_ns / 1e9) & (start_s < fault.back_ns / 1e9)
+    return lasts
+
+
+def _by_phase(block: _Disturbed) -> tuple[float, float, float]:
+    """Mean rates before, during and after; NaN where there is no interval."""
+    series = block.series
+    end_s = series.start_s + series.length_s
+    during = _during(block, series.start_s, end_s) & series.measured
+    before = series.measured & (end_s <= block.summary.faults[0].at_ns / 1e9)
+    after = series.measured & ~during & ~before
+    rates = []
+    for phase in (before, during, after):
+        length_s = series.length_s[phase].sum()
+        events = (series.events_per_s[phase] * series.length_s[phase]).sum()
+        rates.append(float(events / length_s) if length_s else float("nan"))
+    return rates[0], rates[1], rates[2]
+
+
+def _recoveries_s(block: _Disturbed) -> Iterator[float]:
+    """From each fault to the first interval after it from which the rate is back for a while."""
+    series = block.series
+    before = _by_phase(block)[0]
+    if not np.isfinite(before):
+        return
+    fine = series.events_per_s >= _RECOVERED * before
+    for fault in block.summary.faults:
+        at_s = fault.at_ns / 1e9
+        later = np.flatnonzero(series.start_s >= at_s)
+        for place in later[: later.size - _HELD_INTERVALS + 1]:
+            if fine[place : place + _HELD_INTERVALS].all():
+                yield float(series.start_s[place] - at_s)
+                break

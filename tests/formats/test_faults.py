@@ -1,0 +1,105 @@
+"""`[[fault]]`: what is read, and what is refused with its line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dbdyno.conduct.load import load_study
+from dbdyno.design.batches import why_not_turns
+from dbdyno.errors import StudyError
+from dbdyno.formats.study import read_study
+from dbdyno.model.fault import Fault
+
+STUDY = """\
+question = "?"
+{server}
+workload.script = "kv_update"
+load = {{ clients = 1, {extent} }}
+[[fault]]
+{fault}
+"""
+SERVER = 'server.one = { provision = "postgresql@system" }'
+REPLICAS = (
+    'server.one = { provision = "postgresql@system", topology = "primary-replicas", replicas = 1 }'
+)
+
+
+def written(
+    folder: Path, fault: str, extent: str = 'measure = "60 s"', server: str = SERVER
+) -> Path:
+    file = folder / "study.toml"
+    file.write_text(STUDY.format(fault=fault, extent=extent, server=server))
+    return file
+
+
+def test_a_fault_is_part_of_the_load(tmp_path: Path) -> None:
+    text = 'do = "kill"\nat = "5 s"\nmember = "primary"\nfor = "2 s"\nevery = "10 s"\ntimes = 3'
+    study = read_study(written(tmp_path, text)).study
+
+    assert study.load.faults == (Fault("kill", 5.0, 2.0, "primary", 10.0, 3),)
+    assert why_not_turns(study) is not None
+
+
+@pytest.mark.parametrize(
+    ("fault", "extent", "problem"),
+    [
+        ('do = "burn"\nfor = "1 s"', 'measure = "60 s"', "study.toml:6: "),
+        ('do = "kill"', 'measure = "60 s"', "study.toml:5: "),
+        ('do = "kill"\nfor = "0 s"', 'measure = "60 s"', "study.toml:7: `for` must be longer"),
+        ('do = "kill"\nfor = "1 s"', "events = 10", "study.toml:5: faults need a window"),
+        (
+            'do = "kill"\nfor = "1 s"\nat = "1 s"\ntimes = 2',
+            'measure = "60 s"',
+            "study.toml:9: `times` needs",
+        ),
+        ('do = "kill"\nfor = "9 s"\nat = "55 s"', 'measure = "60 s"', "outlasts the window of 60"),
+        (
+            'do = "kill"\nfor = "9 s"\nat = "1 s"\nevery = "5 s"\ntimes = 2',
+            'measure = "60 s"',
+            "at 6 s a fault is due while that of 1 s lasts",
+        ),
+        ('do = "kill"\nfor = "1 s"\nwhere = "x"', 'measure = "60 s"', "unknown key `where`"),
+    ],
+)
+def test_a_wrong_timetable_is_refused_with_its_line(
+    tmp_path: Path, fault: str, extent: str, problem: str
+) -> None:
+    with pytest.raises(StudyError) as caught:
+        read_study(written(tmp_path, fault, extent))
+
+    assert problem in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("server", "member", "problem"),
+    [
+        (REPLICAS, "secondary", "study.toml:7: `member`: there is no `secondary` in every cell"),
+        (SERVER, "primary", "there is no `primary`"),
+        ('server.one = { provision = "sqlite" }', "active", "no faults for `sqlite`"),
+        (
+            'server.one = { provision = "url:postgresql://me@localhost/test" }',
+            "active",
+            "somebody else's",
+        ),
+    ],
+)
+def test_a_fault_that_a_cell_can_not_have_is_refused(
+    tmp_path: Path, server: str, member: str, problem: str
+) -> None:
+    file = written(tmp_path, f'do = "kill"\nmember = "{member}"\nfor = "1 s"', server=server)
+
+    with pytest.raises(StudyError) as caught:
+        load_study(str(file))
+
+    assert problem in str(caught.value)
+
+
+@pytest.mark.parametrize("member", ["active", "primary", "replica", "replica-1"])
+def test_members_are_named_by_role_or_name(tmp_path: Path, member: str) -> None:
+    file = written(tmp_path, f'do = "kill"\nmember = "{member}"\nfor = "1 s"', server=REPLICAS)
+
+    (fault,) = load_study(str(file)).study.load.faults
+
+    assert fault.member == member

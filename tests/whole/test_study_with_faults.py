@@ -1,0 +1,73 @@
+"""A study with faults: they are made, their outages are measured, and nothing stays in force."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from product import dbdyno
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("clean")]
+
+STUDY = """\
+question = "How long is the server away?"
+primary = {{ metric = "write_outage_ms_p50", better = "lower" }}
+server.one = {{ provision = "{provision}" }}
+
+[workload]
+script = "kv_update"
+options = {{ table_size = 1000 }}
+
+[load]
+clients = [2]
+measure = "16 s"
+arrival = {{ kind = "constant", rate = 50 }}
+errors.reconnect = "60 s"
+errors.expected = {{ connection = "100 %" }}
+errors.rule = [{{ codes = ["all"], action = "retry", limit = 100000 }}]
+
+[[fault]]
+do = "pause"
+at = "2 s"
+for = "1 s"
+
+[[fault]]
+do = "kill"
+at = "5 s"
+for = "1 s"
+
+[design]
+blocks = 1
+"""
+
+
+@pytest.mark.parametrize("provision", ["postgresql@system", "mariadb@system"])
+def test_a_paused_and_killed_server_is_back_and_has_lost_nothing(
+    provision: str, tmp_path: Path
+) -> None:
+    (tmp_path / "study.toml").write_text(STUDY.format(provision=provision))
+
+    done = dbdyno("run", "study.toml", "--store", "store", folder=tmp_path)
+
+    assert done.code in (0, 1), done.err
+    (folder,) = (tmp_path / "store" / "study" / "runs").iterdir()
+    assert json.loads((folder / "manifest.json").read_text())["status"] == "complete"
+    (summary,) = json.loads((folder / "summary.json").read_text())
+    paused, killed = summary["faults"]
+    assert [paused["do"], killed["do"]] == ["pause", "kill"]
+    for fault in (paused, killed):
+        away_ms = (fault["back_ns"] - fault["at_ns"]) / 1e6
+        assert away_ms >= 1000
+        # Pauses end for the last clients a little later than for the lab.
+        assert fault["outage_ms"]["write"] >= 950
+    assert summary["figures"]["lost_commits"] == 0
+    assert killed["noticed_ms"] is not None
+    with gzip.open(folder / "logs" / "probes-0.csv.gz", "rt") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["kind"] for row in rows} == {"write", "read", "connect"}
+    assert any(row["code"] for row in rows)
+    page = (tmp_path / "store" / "study" / "report.html").read_text()
+    assert "Outages: from the last success of a probe to the next" in page
