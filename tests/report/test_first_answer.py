@@ -362,7 +362,8 @@ def test_the_answer_of_a_case(name: str, tmp_path: Path) -> None:
     answer = first_answer(analysed(tmp_path, case))
     assert answer.text == wanted
     assert words_in(answer.text) <= MOST_WORDS
-    assert not re.search(r"×|\bp =|interval|block|δ|cell\b|gate|candidate", answer.text)
+    words = answer.text.replace("block-cache", "")  # a level of one of the cases
+    assert not re.search(r"×|\bp =|interval|block|δ|cell\b|gate|candidate", words)
 
 
 def test_there_are_cases_enough() -> None:
