@@ -344,3 +344,54 @@ def test_an_option_can_not_change_the_load_behind_its_back(
     with pytest.raises(StudyError, match=f"`{option.split()[0]}`") as caught:
         load_study(str(file))
     assert caught.value.line == 4
+
+
+OF_A_LEVEL = """\
+question = "q?"
+
+[server.postgresql]
+provision = "postgresql@system"
+
+[factor.does]
+plain = {}
+other = { load = { KEY } }
+
+[workload]
+generator = "pgbench"
+options = { script = "select-only" }
+
+[load]
+clients = 2
+measure = "2 s"
+
+[load.errors]
+expected = { all = "1 %" }
+"""
+
+
+def test_what_a_level_changes_is_passed_on_to_its_program(tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text(OF_A_LEVEL.replace("KEY", "reconnect_every = 1"))
+
+    assert passed_on(load_study(str(file)).study)["pgbench"]["reconnect_every"] == "--connect"
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        ('think_time = "1 s"', "`think_time` is not carried out"),
+        ('arrival = { kind = "constant", rate = 5 }', "not by `constant`"),
+        ('statements = "text"', "`statements` is not carried out"),
+    ],
+)
+def test_what_a_program_can_t_do_is_refused_with_the_level_s_line(
+    tmp_path: Path, key: str, words: str
+) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text(OF_A_LEVEL.replace("KEY", key))
+
+    with pytest.raises(StudyError) as raised:
+        load_study(str(file))
+
+    assert raised.value.message.startswith(f"{file}:8: ")
+    assert words in raised.value.message

@@ -58,7 +58,8 @@ def _of_load(loaded: StudyFile, cell: Cell, generator: Generator, *, by_engine: 
     try:
         carried = generator.carries_out(load, cell.options)
     except NotCarriedOutError as refusal:
-        yield ("load", refusal.key), refusal.message, refusal.hint
+        place = by_level.get(refusal.key, ("load", refusal.key))
+        yield place, refusal.message, refusal.hint
         return
     for key, path in stated.items():
         if key == _CLIENTS or key in carried or is_neutral(key, load):
