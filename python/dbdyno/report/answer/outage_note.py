@@ -8,7 +8,7 @@ import numpy as np
 
 from dbdyno.report.analysis.analyse import Analysis
 from dbdyno.report.sections.outages import faults_of
-from dbdyno.report.terms.wording import count, enumerated, number
+from dbdyno.report.terms.wording import count, number
 
 _MOST_CELLS = 3
 """More are in the table of outages alone."""
@@ -23,9 +23,9 @@ def outage_notes(analysis: Analysis) -> Iterator[str]:
     for point in points[:_MOST_CELLS]:
         lengths = [fault.outage_ms["write"] / 1e3 for fault in faults_of(point)]
         median = float(np.quantile(lengths, 0.5, method="inverted_cdf"))
-        where = f" with {point.label}" if len(points) > 1 else ""
+        where = f"with {point.label} " if len(points) > 1 else ""
         longest = number(max(lengths))
-        cells.append(f"{number(median)} s in the median and {longest} s at most{where}")
+        cells.append(f"{where}{number(median)} s in the median and {longest} s at most")
     faults = sum(len(faults_of(point)) for point in points)
     lost = sum(
         int(block.summary.figures.get("lost_commits", 0))
@@ -33,4 +33,4 @@ def outage_notes(analysis: Analysis) -> Iterator[str]:
         for block in point.counted
     )
     missing = f"{count(lost)} acknowledged commits are" if lost else "nothing acknowledged is"
-    yield f"{count(faults)} faults: nobody could write for {enumerated(cells)}; {missing} lost."
+    yield f"{count(faults)} faults: nobody could write for {', '.join(cells)}; {missing} lost."
