@@ -10,6 +10,12 @@ sysbench.cmdline.options = {
   accounts = {"Rows of pgbench_accounts: 100,000 for each unit of pgbench's scale", 100000},
 }
 
+if dbdyno then
+  dbdyno.volume = function()
+    return { rows = 0, bytes = 0, statements = 1 }
+  end
+end
+
 local statement, account
 
 function thread_init()

@@ -16,6 +16,12 @@ sysbench.cmdline.options = {
     100000 },
 }
 
+if dbdyno then
+  dbdyno.volume = function(opt)
+    return { rows = 0, bytes = 0, event_s = opt.rows * 4e-7 }
+  end
+end
+
 local function statement_of(first, zeros)
   local n, from = digits.rows(first, zeros)
   return ("SELECT SUM((%s %% 1009) * (%s %% 1013)), COUNT(*) FROM %s"):format(n, n, from)

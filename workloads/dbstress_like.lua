@@ -23,6 +23,13 @@ sysbench.cmdline.options = check.options(sql.options {
   prepared = { "Prepared statements; off: each statement is sent as text", true },
 })
 
+if dbdyno then
+  dbdyno.volume = function(opt)
+    local rows = opt.objects * (1 + opt.histories) + 1110
+    return { rows = rows, bytes = rows * 150 }
+  end
+end
+
 local TABLES = { "stress_zone", "stress_section", "stress_stat", "stress_object",
   "stress_history" }
 

@@ -17,6 +17,12 @@ sysbench.cmdline.options = {
   ids = { "Numbers are drawn from 1 to this: titles that there are", 3000000 },
 }
 
+if dbdyno then
+  dbdyno.volume = function()
+    return { event_bytes = 150 }
+  end
+end
+
 local counts = {
   "SELECT COUNT(*) FROM imdb.title",
 }

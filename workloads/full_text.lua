@@ -20,6 +20,22 @@ sysbench.cmdline.options = sql.options {
   query = { "1 to 5; 0: all five in turn", 0 },
 }
 
+if dbdyno then
+  dbdyno.volume = function(opt)
+    -- Texts with their indexes; with `step=all` also the tables that they are copied from, and the
+    -- second indexes. A page is its words, an entry twelve words and a name.
+    local word = 7.5
+    local page = word * (opt.page_words + 6)
+    local text = opt.pages * page + opt.entries * (12 * word + 20)
+    local all = opt.step == "all"
+    local acts = 6 + 2 * (opt.passes - 1) + 5 * opt.rounds
+    return {
+      rows = opt.pages + opt.entries, bytes = text * (all and 4 or 2.5),
+      event_s = all and text * 1e-6 / acts or 0.1,
+    }
+  end
+end
+
 local TABLES = { "text_page", "text_entry" }
 local INDEXED = { text_page = "title, body", text_entry = "full_name, details" }
 local COLUMNS = {

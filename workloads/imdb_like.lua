@@ -17,6 +17,15 @@ sysbench.cmdline.options = check.options(sql.options {
   skip_trx = { "No BEGIN and COMMIT: each statement commits for itself", false },
 })
 
+if dbdyno then
+  dbdyno.volume = function(opt)
+    return {
+      rows = 3 * opt.titles + opt.users, bytes = opt.titles * 320 + opt.users * 90,
+      event_bytes = 150,
+    }
+  end
+end
+
 local TABLES = { "title", "comments", "movie_ratings", "users", "page_views" }
 
 -- NUMBERED stands for a key that the server generates.

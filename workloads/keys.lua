@@ -15,6 +15,13 @@ sysbench.cmdline.options = {
   misses = { "Let reads find no key; otherwise that is an error", false },
 }
 
+if dbdyno then
+  dbdyno.volume = function(opt)
+    -- In memory: a key with its value has some 60 bytes besides.
+    return { rows = opt.keys, bytes = opt.keys * (opt.value_size + 60) }
+  end
+end
+
 -- Commands of `prepare` and `cleanup` that a client has in flight at once.
 local LOADED = 256
 

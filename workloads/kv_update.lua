@@ -13,6 +13,13 @@ sysbench.cmdline.options = {
   value_size = {"Bytes of a value", 100},
 }
 
+if dbdyno then
+  dbdyno.volume = function(opt)
+    local rows = opt.tables * opt.table_size
+    return { rows = rows, bytes = rows * (opt.value_size + 50), statements = opt.tables }
+  end
+end
+
 local function name_of(number)
   return "kv" .. number
 end

@@ -19,6 +19,13 @@ sysbench.cmdline.options = sql.options {
   probes = { "Statements of each reading test that the command `digest` looks at", 20 },
 }
 
+if dbdyno then
+  dbdyno.volume = function(opt)
+    local rows = opt.tables * opt.table_size
+    return { rows = rows, bytes = rows * 260 }
+  end
+end
+
 -- Digits in groups, as long as a line of text: no two rows alike, and hard to compress.
 local C, PAD = ("###########-"):rep(9) .. "###########", ("###########-"):rep(4) .. "###########"
 

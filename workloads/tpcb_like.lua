@@ -19,6 +19,13 @@ sysbench.cmdline.options = check.options(sql.options {
   mode = { "full: 5 statements; simple: without teller and branch; select: the balance", "full" },
 })
 
+if dbdyno then
+  dbdyno.volume = function(opt)
+    local rows = opt.branches * (1 + 10 + opt.accounts)
+    return { rows = rows, bytes = rows * 150, event_bytes = 60 }
+  end
+end
+
 local TABLES = { "tpcb_branch", "tpcb_teller", "tpcb_account", "tpcb_history" }
 
 local COLUMNS = {

@@ -25,6 +25,23 @@ sysbench.cmdline.options = check.options(sql.options {
   wait_scale = { "Multiply the times of keying and thinking by this", 1 },
 })
 
+if dbdyno then
+  dbdyno.volume = function(opt)
+    local function divided(amount, least)
+      return math.max(least, math.floor(amount / opt.reduction))
+    end
+    local customers, items = divided(3000, 30), divided(100000, 100)
+    local lines = 0
+    for order = 1, customers do
+      lines = lines + 5 + (order * 7 + math.floor(order / 11)) % 11
+    end
+    local waiting = customers - math.floor(customers * 0.7)
+    local district = 1 + 3 * customers + waiting + lines
+    local rows = opt.warehouses * (1 + 10 * district + items) + items
+    return { rows = rows, bytes = rows * 200, event_bytes = 500 }
+  end
+end
+
 local KINDS = {
   { name = "new_order", keying_s = 18, thinking_s = 12 },
   { name = "payment", keying_s = 3, thinking_s = 12 },

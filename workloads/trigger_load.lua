@@ -19,6 +19,12 @@ sysbench.cmdline.options = check.options(sql.options {
   symbol = { "For stamp=c: the trigger function in it", "stamp_by_number" },
 })
 
+if dbdyno then
+  dbdyno.volume = function(opt)
+    return { rows = 0, bytes = 0, event_bytes = opt.rows * 50, event_s = opt.rows * 1.8e-6 }
+  end
+end
+
 local MOST = 90000000
 
 -- Statements that make each database stamp a row; %s: library, %s: symbol.

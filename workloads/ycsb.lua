@@ -14,6 +14,15 @@ sysbench.cmdline.options = sql.options(file.options {
   file = { "YCSB's workload files, separated by commas: the later overrules the earlier", "" },
 })
 
+if dbdyno then
+  dbdyno.volume = function()
+    local properties = file.properties()
+    local rows = properties.recordcount
+    local record_bytes = 60 + properties.fieldcount * (properties.fieldlength + 4)
+    return { rows = rows, bytes = rows * record_bytes }
+  end
+end
+
 local found, operations, value, record, scan_length, label
 local inserted, last = 0, 0
 local mix, kinds = {}, {}

@@ -9,11 +9,11 @@ from types import ModuleType
 from typing import Any
 
 
-def plugins(package: ModuleType, name: str) -> Iterator[tuple[str, Any]]:
+def plugins(package: ModuleType, name: str, *, within: str = "") -> Iterator[tuple[str, Any]]:
     """Module name and value of each module of `package` that has a global called `name`, such as
-    `SETTER`."""
+    `SETTER`. If parts are folders, it is in their module `within`."""
     for module in pkgutil.iter_modules(package.__path__):
-        imported = importlib.import_module(f"{package.__name__}.{module.name}")
-        plugin = getattr(imported, name, None)
+        path = ".".join(filter(None, (package.__name__, module.name, within)))
+        plugin = getattr(importlib.import_module(path), name, None)
         if plugin is not None:
             yield module.name, plugin

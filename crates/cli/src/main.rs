@@ -43,15 +43,19 @@ enum Verb {
         /// The spec's file, or `-`.
         spec: PathBuf,
     },
-    /// Print what `run` would do with a spec on this machine, as one JSON object: processes,
+    /// Print what `run` would do with specs on this machine, each as one JSON object: processes,
     /// shards, connections, open files, memory.
     ///
-    /// It connects to no server and reads no script.
+    /// It connects to no server, and executes scripts only with `--scripts`. A spec that `run`
+    /// would refuse is answered with a `fatal` record.
     Plan {
+        /// Read the scripts too, and print what they say of their data (`dbdyno.volume`).
+        #[arg(long)]
+        scripts: bool,
         /// Engine processes that share the run; default: as few as may open all their files.
         #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
         processes: Option<u32>,
-        /// The spec's file, or `-` for standard input.
+        /// The spec's file, or `-` for specs on standard input, one after the other.
         spec: PathBuf,
     },
     /// Measure how fast each processor is, in bursts of some 8 µs every 20 ms, until standard
@@ -95,7 +99,9 @@ fn main() -> ExitCode {
     }
     match Arguments::parse().verb {
         Verb::Run { spec } => run::run(&spec),
-        Verb::Plan { processes, spec } => plan::plan(&spec, processes),
+        Verb::Plan { scripts, processes, spec } => {
+            plan::plan(&spec, plan::Asked { processes, scripts })
+        }
         Verb::Speed => speed::speed(),
         Verb::Sysbench { arguments } => sysbench::run(&arguments),
         Verb::Version => {

@@ -104,18 +104,23 @@ fn prepare(path: &Path) -> Result<Run, Failure> {
 
 /// Reads one JSON document. Standard input may continue after it, with orders.
 pub fn read_spec(path: &Path) -> Result<RunSpec, Failure> {
-    let spec = if path == Path::new("-") {
+    if path == Path::new("-") {
         let mut documents = serde_json::Deserializer::from_reader(std::io::stdin()).into_iter();
         let document = documents
             .next()
             .ok_or_else(|| usage("standard input holds no run spec".to_owned(), None))?;
-        document.map_err(SpecError::from).and_then(|spec: RunSpec| spec.check().map(|()| spec))
-    } else {
-        let text = read_text(path).map_err(|error| {
-            usage(format!("cannot read the spec {}: {error}", path.display()), None)
-        })?;
-        RunSpec::from_json(&text)
-    };
+        return checked(document);
+    }
+    let text = read_text(path).map_err(|error| {
+        usage(format!("cannot read the spec {}: {error}", path.display()), None)
+    })?;
+    RunSpec::from_json(&text).map_err(|error| usage(error.to_string(), None))
+}
+
+/// A spec that was read and makes sense.
+pub fn checked(document: serde_json::Result<RunSpec>) -> Result<RunSpec, Failure> {
+    let spec =
+        document.map_err(SpecError::from).and_then(|spec: RunSpec| spec.check().map(|()| spec));
     spec.map_err(|error| usage(error.to_string(), None))
 }
 

@@ -45,6 +45,23 @@ pub struct EnginePlan {
     pub is_local: bool,
     /// Pauses between attempts to reconnect.
     pub back_off: BackOff,
+    /// What each group's script says of its data; `None`: nothing. Empty if scripts were not read.
+    pub volumes: Vec<Option<Volume>>,
+}
+
+/// What a script says of its data and statements (`dbdyno.volume`), with the options of its group.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Volume {
+    /// Rows that `prepare` loads; `None`: the script does not say.
+    pub rows: Option<u64>,
+    /// Bytes of its tables, indexes included; `None`: the script does not say.
+    pub bytes: Option<u64>,
+    /// By how many bytes an event lets the data grow.
+    pub event_bytes: f64,
+    /// How long an event takes, seconds over all clients; `None`: little, as usual.
+    pub event_s: Option<f64>,
+    /// Statements that each client prepares.
+    pub statements: u64,
 }
 
 /// Pauses that double from the first to the longest; each varies at random by up to a quarter.

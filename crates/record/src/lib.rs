@@ -14,7 +14,7 @@ mod spec;
 mod stream;
 mod target;
 
-pub use answer::{BackOff, EnginePlan};
+pub use answer::{BackOff, EnginePlan, Volume};
 pub use check::{CLIENTS_MAX, SpecError};
 pub use order::{Order, OrderError, TurnOrder};
 pub use schema::SCHEMA;

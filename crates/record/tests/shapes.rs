@@ -12,7 +12,7 @@ use record::{
     Arrival, BackOff, Bind, ClientTotal, Clients, Counters, CpuTime, EnginePlan, ErrorAction,
     ErrorPolicy, ErrorRule, Fatal, FatalKind, Group, Hello, HistogramRecord, Interval, LoadBy,
     Loaded, Output, Part, Phase, PhaseName, Progress, ReactorChoice, Ready, Record, RunSpec,
-    Scheduling, Subject, Summary, Target, TimeKind, Turn, Warning,
+    Scheduling, Subject, Summary, Target, TimeKind, Turn, Volume, Warning,
 };
 
 /// All values of an enum. `after` matches on it without a wildcard: a new variant does not compile.
@@ -332,6 +332,16 @@ fn specs() -> Vec<RunSpec> {
     reactors.chain(schedulings).chain(binds).collect()
 }
 
+fn volume() -> Volume {
+    Volume {
+        rows: Some(10_000),
+        bytes: Some(2_600_000),
+        event_bytes: 260.5,
+        event_s: Some(0.002),
+        statements: 9,
+    }
+}
+
 fn plan() -> EnginePlan {
     EnginePlan {
         schema: record::SCHEMA,
@@ -352,6 +362,7 @@ fn plan() -> EnginePlan {
         memory_bytes: 40_000_000,
         is_local: true,
         back_off: BackOff { first_ms: 10, longest_ms: 250, give_up_s: 60.0 },
+        volumes: vec![None, Some(volume())],
     }
 }
 

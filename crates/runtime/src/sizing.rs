@@ -195,6 +195,7 @@ pub fn plan(spec: &RunSpec, machine: Machine, reactor: &str, processes: Option<u
             + u64::from(share.clients) * memory.a_client,
         is_local: spec.target.is_local(),
         back_off: back_off(&spec.errors),
+        volumes: Vec::new(),
     }
 }
 

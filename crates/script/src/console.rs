@@ -55,7 +55,7 @@ pub struct Console {
 }
 
 /// A plan for a load that never begins.
-fn no_load() -> Plan {
+pub(crate) fn no_load() -> Plan {
     let group =
         Group { name: "console".to_owned(), clients: 1, arrivals: None, idle: false, think_ns: 0 };
     Plan {

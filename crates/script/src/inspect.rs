@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use engine::{Failure, ShardView};
 use mlua_sys as ffi;
-use record::FatalKind;
+use record::{FatalKind, Volume};
 use runtime::fault;
 
 use crate::host::{forget_coroutine, prepare_coroutine, take_stuck, with};
@@ -17,11 +17,16 @@ use crate::workload::ScriptWorkload;
 impl ScriptWorkload {
     /// Inspects the scripts, in this shard's state.
     pub(crate) fn inspect(&mut self, view: &mut ShardView) -> Result<(), Failure> {
-        self.parallel = self.look_at_scripts(view)?;
+        self.parallel = self.look_at_scripts(view, None)?;
         Ok(())
     }
 
-    fn look_at_scripts(&self, view: &mut ShardView) -> Result<bool, Failure> {
+    /// Inspects the scripts and adds what each says of its data to `volumes`, if given.
+    pub(crate) fn look_at_scripts(
+        &self,
+        view: &mut ShardView,
+        mut volumes: Option<&mut Vec<Option<Volume>>>,
+    ) -> Result<bool, Failure> {
         let mut parallel = self.parallel;
         let _entered = self.enter(view);
         let (config, entry) = with(|host| (Arc::clone(&host.config), host.prelude.inspect));
@@ -35,8 +40,15 @@ impl ScriptWorkload {
             let verdict = unsafe {
                 let thread = prepare_coroutine(client, entry);
                 push_options(thread, group.options.iter());
-                match ffi::lua_resume_(thread, 2) {
-                    ffi::LUA_OK => verdict(thread, &group.path),
+                ffi::lua_pushboolean(thread, c_int::from(volumes.is_some()));
+                match ffi::lua_resume_(thread, 3) {
+                    ffi::LUA_OK => {
+                        let found = verdict(thread, &group.path);
+                        if let Some(volumes) = volumes.as_mut() {
+                            volumes.push(volume(thread));
+                        }
+                        found
+                    }
                     ffi::LUA_YIELD => {
                         let message =
                             "the script's body must not query or sleep: move it to a function";
@@ -80,6 +92,25 @@ unsafe fn verdict(thread: *mut State, path: &Path) -> Result<bool, Failure> {
             }
             "command" => no_command(&script.to_string(), &name, &keys(thread, 4)),
             _ => fault(FatalKind::Script, format!("{script}: {name}"), None),
+        })
+    }
+}
+
+/// What the script says of its data, behind the verdict.
+unsafe fn volume(thread: *mut State) -> Option<Volume> {
+    // SAFETY: upheld by the caller; what is above the top counts as nil.
+    unsafe {
+        let number = |index| {
+            let is_there = ffi::lua_type(thread, index) == ffi::LUA_TNUMBER;
+            is_there.then(|| ffi::lua_tonumber(thread, index))
+        };
+        let whole = |index| number(index).map(|value| value as u64);
+        (ffi::lua_type(thread, 2) == ffi::LUA_TBOOLEAN).then(|| Volume {
+            rows: whole(3),
+            bytes: whole(4),
+            event_bytes: number(5).unwrap_or(0.0),
+            event_s: number(6),
+            statements: whole(7).unwrap_or(0),
         })
     }
 }

@@ -25,6 +25,7 @@ mod random;
 mod settings;
 mod source;
 mod statement_path;
+mod volumes;
 mod workload;
 
 pub use config::{CommandContext, Config, ConfigError, Figures, GroupConfig, distributions};
@@ -32,6 +33,7 @@ pub use console::{Console, Facts, OptionFacts};
 pub use random::{Distributions, Random};
 pub use runtime::{FailedConnection, FailedStatement, POLICY_HINT, SentAs, Telling};
 pub use settings::NOT_TEXT;
+pub use volumes::volumes;
 pub use workload::ScriptWorkload;
 
 /// LuaJIT's version, as it reports it.

@@ -296,13 +296,44 @@ local function client(make, tid)
   end
 end
 
+local VOLUME = { "rows", "bytes", "event_bytes", "event_s", "statements" }
+
+-- What the script says of its data (`dbdyno.volume`): true and numbers in the order of `VOLUME`, or
+-- nothing.
+local function volume(options)
+  local call = library.dbdyno.volume
+  if call == nil or not options then
+    return
+  end
+  local said = type(call) == "function" and call(options)
+  if type(said) ~= "table" then
+    error("dbdyno.volume is a function that returns a table of: " .. table.concat(VOLUME, ", "), 0)
+  end
+  local numbers, left = {}, complete({}, said)
+  for place, name in ipairs(VOLUME) do
+    local value = tonumber(said[name])
+    if said[name] ~= nil and not (value and value >= 0 and value < 2 ^ 63) then
+      error(("dbdyno.volume() says `%s` is %s; expected a number from 0"):format(
+        name, tostring(said[name])), 0)
+    end
+    numbers[place], left[name] = value, nil
+  end
+  if next(left) ~= nil then
+    error(("dbdyno.volume() says `%s`; expected some of: %s"):format(
+      tostring(next(left)), table.concat(VOLUME, ", ")), 0)
+  end
+  return true, unpack(numbers, 1, #VOLUME)
+end
+
 -- Runs the script's body once per shard to inspect it. Returns nil and an error as
--- `resolve_options` does, or whether all clients run the command in parallel.
-local function inspect(make, given)
+-- `resolve_options` does, or whether all clients run the command in parallel; if `asked`, then what
+-- it says of its data.
+local function inspect(make, given, asked)
   if not settings.command then
     return false
   end
   local env = getfenv(0)
+  library.dbdyno.volume = nil  -- The last script's.
   setfenv(make(), env)()
   local cmdline = env.sysbench.cmdline
   local options, what, name, found, expected = resolve_options(cmdline.options, given)
@@ -327,7 +358,7 @@ local function inspect(make, given)
     if not env.event and env.thread_run == default_run then
       return nil, "script", "cannot find the event() function"
     end
-    return true
+    return true, volume(asked and options)
   end
   local defined, parallel = command_of(command)
   if not defined and type(env[command]) ~= "function" then
@@ -338,7 +369,7 @@ local function inspect(make, given)
     end
     return nil, "command", command, names
   end
-  return defined ~= nil and parallel
+  return defined ~= nil and parallel, volume(asked and options)
 end
 
 -- Hooks that run before and after all clients, in the first shard.

@@ -21,6 +21,7 @@ from dbdyno.conduct.calibrate import BLOCKS, calibration
 from dbdyno.conduct.ending import error_of
 from dbdyno.conduct.foreseen import workplace
 from dbdyno.conduct.planning import plan_study
+from dbdyno.conduct.volume import scripts_asked
 from dbdyno.engine import find_engine
 from dbdyno.errors import NotValidError, ScriptError
 from dbdyno.formats.study import StudyFile
@@ -79,7 +80,8 @@ def _measure(loaded: StudyFile, store: Store) -> Noise:
 
     _, plan = plan_study(loaded.study, store)
     fetch_all(run.cell.provision for run in plan.runs)
-    with shower(loaded.study.load, error_console()) as shown:
+    asked = scripts_asked(loaded, run_code=True)
+    with asked, shower(loaded.study.load, error_console()) as shown:
         outcome = conduct_study(loaded, plan, store, find_engine(), observe=shown.show)
     if outcome.failures:
         error = outcome.failures[0].error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -33,6 +33,7 @@ from dbdyno.conduct.needs import Machine, lacks, this_machine
 from dbdyno.conduct.planning import plan_study
 from dbdyno.conduct.sampling import missing_sources
 from dbdyno.conduct.topology import ManyServers, many_servers
+from dbdyno.conduct.volume import scripts_asked
 from dbdyno.design import cells
 from dbdyno.design.batches import batches, why_not_turns
 from dbdyno.design.search import most_probes, usual_probes
@@ -56,7 +57,7 @@ from dbdyno.model import (
     Poisson,
     Study,
 )
-from dbdyno.servers import programs_not_asked
+from dbdyno.servers import programs_not_asked, provisions_remembered
 from dbdyno.store import Store
 
 
@@ -99,21 +100,22 @@ def check(
     A study from elsewhere is a program: its own scripts and collectors are named, and executed only
     with --run-code.
     """
-    held = Store(store)
-    with nullcontext() if run_code or servers else programs_not_asked():
+    held, asked = Store(store), nullcontext() if run_code or servers else programs_not_asked()
+    with asked, provisions_remembered(), ExitStack() as context:
         file = load_study(study, scale=scale, collect=collect, run_code=run_code)
+        context.enter_context(scripts_asked(file, run_code=run_code))
         loaded, plan = plan_study(file.study, held, seed=seed, blocks=blocks)
         file = replace(file, study=loaded)
         engine, code = find_engine(), code_of(file)
         left_out, not_sampled = lacking_cells(plan), missing_sources(loaded)
-        errors = list(examine(file, plan, engine, run_code=run_code))
-        lacking = list(_lacking(left_out, not_sampled))
+        errors = [*examine(file, plan, engine, run_code=run_code)]
+        lacking = [*_lacking(left_out, not_sampled)]
         for line in (*lacking, *_code(code, run_code)) if errors else ():
             say(line, err=True)
         _raise_all(errors)
         started = _start_servers(file, plan, engine) if servers else []
-        free_bytes = shutil.disk_usage(_existing(store)).free
-        takes = Takes(estimate(loaded, plan), this_machine(), free_bytes)
+        free = shutil.disk_usage(_existing(store)).free
+        takes = Takes(estimate(loaded, plan), this_machine(), free)
     seen = foreseen(loaded, plan, held)
     if as_json:
         document = _document(loaded, plan, takes)

@@ -26,6 +26,7 @@ from dbdyno.conduct import (
     StudyStarted,
 )
 from dbdyno.conduct.estimate import run_time_s
+from dbdyno.conduct.volume import ask_volumes
 from dbdyno.formats.left_out import left_out_sentences
 from dbdyno.formats.quantities import format_duration
 from dbdyno.model import Interval, Load, PlannedRun, RunManifest, Step
@@ -51,6 +52,7 @@ class Clock:
         """Takes note of what happened."""
         match event:
             case StudyStarted(missing=missing):
+                ask_volumes(run.cell for run in missing)
                 self._expected = {run.id: run_time_s(run, self._load) for run in missing}
             case RunStarted(run=run):
                 self._expected.setdefault(run.id, run_time_s(run, self._load))

@@ -31,6 +31,7 @@ from dbdyno.conduct.load import scale_reason
 from dbdyno.conduct.planning import longer, plan_study
 from dbdyno.conduct.resume import load_unfinished
 from dbdyno.conduct.tool import provisions_of
+from dbdyno.conduct.volume import scripts_asked
 from dbdyno.design import plan as make_plan
 from dbdyno.engine import find_engine
 from dbdyno.errors import InterruptedRunError, NotValidError, ScriptError, ServerError
@@ -106,7 +107,8 @@ def run(
     if reason:
         say(reason, err=True)
     held = Store(store)
-    decided, plan = plan_study(loaded.study, held, seed=seed, blocks=blocks, again=again)
+    with scripts_asked(loaded, run_code=True):
+        decided, plan = plan_study(loaded.study, held, seed=seed, blocks=blocks, again=again)
     _carry_out(
         replace(loaded, study=decided),
         plan,
@@ -174,7 +176,8 @@ def carry_out(loaded: StudyFile, plan: Plan, way: Way) -> tuple[StudyOutcome, Wr
     Raises `LabError` where nothing could be measured, `InterruptedRunError` where it was stopped;
     runs that failed beside others that did not are in the outcome (`raise_failures`).
     """
-    outcome = _conduct(loaded, plan, way)
+    with scripts_asked(loaded, run_code=True):
+        outcome = _conduct(loaded, plan, way)
     _raise_if_nothing_measured(outcome)
     if outcome.already and not outcome.complete and not outcome.failures:
         say("nothing is missing; `dbdyno run --again` measures anew", err=True)

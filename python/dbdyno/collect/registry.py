@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Collection
 from functools import cache
 
 from dbdyno.collect import sources
 from dbdyno.collect.collector import Collector, Scope
+from dbdyno.plugins import plugins
 
 
 @cache
 def all_collectors() -> tuple[Collector, ...]:
     """Every one, by the name of its source."""
     every = []
-    for module in pkgutil.iter_modules(sources.__path__):
-        collector = importlib.import_module(f"{sources.__name__}.{module.name}").COLLECTOR
+    for name, collector in plugins(sources, "COLLECTOR"):
         assert isinstance(collector, Collector)
-        assert collector.source == module.name, "a source is called like its module"
+        assert collector.source == name, "a source is called like its module"
         every.append(collector)
     return tuple(sorted(every, key=lambda collector: collector.source))
 

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import PurePath
 
 from dbdyno.conduct.topology import count_of_servers
-from dbdyno.conduct.volume import volume_of
+from dbdyno.conduct.volume import ask_volumes, volume_of
 from dbdyno.design.batches import batches, turns_of
 from dbdyno.design.search import usual_probes
 from dbdyno.design.turns import CANARIES_APART_S
@@ -25,17 +25,13 @@ from dbdyno.model import (
     Verify,
     Volume,
 )
-from dbdyno.servers import Provision, Source, parse_provision
+from dbdyno.servers import Provision, Source, kind_of, parse_provision
 from dbdyno.setters.registry import find_setter
 
 _SET_UP_S = 5.0
 """Seconds to start, inspect and stop one server, without a download."""
 
 _SET_UP_EMBEDDED_S = 1.5
-
-_ROWS_PER_S = 100_000
-_ROWS_PER_S_BY_COPY = 250_000
-"""Loaded on two slow cores, into PostgreSQL by its COPY."""
 
 _VERIFIED_ROWS_PER_S: Mapping[Verify, float] = {
     "none": math.inf,
@@ -45,13 +41,6 @@ _VERIFIED_ROWS_PER_S: Mapping[Verify, float] = {
 
 _CANARIES_S = 0.2
 """Their length between turns."""
-
-_EMPTY_BYTES: Mapping[str, int] = {
-    "mariadb": 150_000_000,
-    "mysql": 150_000_000,
-    "postgresql": 50_000_000,
-}
-"""Kind of server → its data folder before any table, logs of the default size included."""
 
 _LOG_FILES_UNTIL = (10, 5)
 """MariaDB has a single redo log from this release on; before, and in MySQL, there are two files."""
@@ -73,6 +62,7 @@ def estimate(study: Study, plan: Plan) -> Estimate:
     """Time for all runs, and disk space for those that are up together, or what the study asks for
     if that is more."""
     load = study.load
+    ask_volumes(run.cell for run in plan.runs)
     up = [sum(_disk_bytes(run, load) for run in batch) for batch in batches(plan, plan.runs)]
     cells = [run.cell for run in plan.runs]
     untold = (cell for cell in cells if volume_of(cell) is None and not _image_bytes(cell))
@@ -88,7 +78,7 @@ def run_time_s(run: PlannedRun, load: Load) -> float:
     server = _server_of(run.cell)
     set_up_s = _SET_UP_EMBEDDED_S if server.source is Source.EMBEDDED else _SET_UP_S
     data = volume_of(run.cell) or Volume()
-    rows_per_s = _ROWS_PER_S_BY_COPY if server.kind == "postgresql" else _ROWS_PER_S
+    rows_per_s = kind_of(server).rows_per_s
     verify_s = data.rows / _VERIFIED_ROWS_PER_S[load.verify]
     servers = count_of_servers(run.cell)
     if servers > 1:
@@ -151,7 +141,7 @@ def _disk_bytes(run: PlannedRun, load: Load) -> float:
     cell = run.cell
     data = volume_of(cell) or Volume()
     data_bytes = data.size_bytes + data.event_bytes * len(run.steps) * _events(load, data)
-    own_bytes = _EMPTY_BYTES.get(_server_of(cell).kind, 0) + _log_bytes(cell, data_bytes)
+    own_bytes = kind_of(_server_of(cell)).empty_bytes + _log_bytes(cell, data_bytes)
     return _image_bytes(cell) or (own_bytes + data_bytes) * count_of_servers(cell)
 
 

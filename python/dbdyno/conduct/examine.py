@@ -28,6 +28,7 @@ from dbdyno.conduct.preflight import limits, require
 from dbdyno.conduct.proxy import program_of_proxy
 from dbdyno.conduct.room import most_clients, require_room
 from dbdyno.conduct.tool import tool_of
+from dbdyno.conduct.volume import refusals, scripts_asked
 from dbdyno.design.cells import cells
 from dbdyno.engine import Engine, plan_engine, run_engine, run_spec
 from dbdyno.engine.plan import plans_remembered
@@ -37,6 +38,7 @@ from dbdyno.guard.scratch import scratch_folder
 from dbdyno.model import Arrival, Cell, Option, Plan, Replay, Tables, load_of
 from dbdyno.servers import (
     Capacity,
+    Server,
     Source,
     absent_target,
     at_path,
@@ -75,7 +77,11 @@ def examine(
     that has it, without starting a server process. The study's own code is executed only with
     `run_code`; what only it can tell is not asked without."""
     told: set[str] = set()
-    with scratch_folder("check") as folder, plans_remembered():
+    with (
+        scratch_folder("check") as folder,
+        plans_remembered(),
+        scripts_asked(loaded, run_code=run_code),
+    ):
         for error, cell in _complaints(
             _study_files(loaded), plan, engine, folder, run_code=run_code
         ):
@@ -107,9 +113,15 @@ def examine_servers(loaded: StudyFile, plan: Plan, engine: Engine) -> Iterator[S
                     clients = most_clients(cell, loaded.study.load)
                     if cell.abilities.takes_script:
                         spec = _spec(files, cell, "run", run_target(server, cell), clients)
-                        require(engine, (spec,), server, loaded.study.load.processes)
+                        _require(loaded, engine, spec, server)
             except LabError as error:
                 yield _placed(loaded, error, cell)
+
+
+def _require(loaded: StudyFile, engine: Engine, spec: Mapping[str, object], server: Server) -> None:
+    """Raises for limits; a study's own scripts are not executed to ask what they need."""
+    asked = not own_scripts(loaded)
+    require(engine, (spec,), server, loaded.study.load.processes, scripts=asked)
 
 
 def _complaints(
@@ -144,25 +156,26 @@ def _complaints(
 def _complaints_of_scripts(
     files: _StudyFiles, plan: Plan, engine: Engine, scratch: Path, own: Mapping[str, Path]
 ) -> Iterator[tuple[LabError, Cell]]:
-    """What the engine says of each script with each set of options: several calls at a time, since
-    it takes longer to start it than to ask it. A script in `own` is not executed: one that does
-    nothing stands in for it, since the load is examined with it."""
+    """What the engine says of each script with each set of options, all of them in one call; and
+    of a load that begins, several at a time, where numbers count as amounts: one call stands for
+    all of them. A script in `own` is not executed: one that does nothing stands in for it, since
+    the load is examined with it."""
+    yield from refusals(_distinct(plan, _script_key))
     stand_in = scratch / "stand_in.lua"
     stand_in.write_text("function event() end\n")
     calls = {
-        (command, parse_provision(cell.provision).kind, called.script, options): cell
+        (
+            parse_provision(cell.provision).kind,
+            cell.script,
+            "" if cell.script in own else _text(_without_amounts(cell.options)),
+        ): cell
         for cell in reversed(list(_distinct(plan, _script_key)))
-        for command, called, options in (
-            # What makes tables sees numbers only as amounts of rows: one call stands for all.
-            ("prepare", cell.preparing, _text(_without_amounts(cell.preparing.options))),
-            ("run", _run_of(cell), "" if cell.script in own else _text(cell.options)),
-        )
-        if cell.abilities.takes_script and (command == "run" or called.script not in own)
+        if cell.abilities.takes_script
     }
 
-    def complaint(number: int, command: str, cell: Cell) -> LabError | None:
+    def complaint(number: int, cell: Cell) -> LabError | None:
         try:
-            spec = _spec(files, cell, command, absent_target(cell.provision, scratch), 1)
+            spec = _spec(files, cell, "run", absent_target(cell.provision, scratch), 1)
             spec = _with(spec, own.values(), stand_in)
             _try_script(spec, engine, scratch / f"engine-{number}.log")
         except LabError as error:
@@ -173,8 +186,8 @@ def _complaints_of_scripts(
     try:
         answers = [
             # What may be executed is a matter of the context, which threads do not inherit.
-            (cell, pool.submit(copy_context().run, complaint, number, command, cell))
-            for number, ((command, *_), cell) in enumerate(reversed(calls.items()))
+            (cell, pool.submit(copy_context().run, complaint, number, cell))
+            for number, cell in enumerate(reversed(calls.values()))
         ]
         for cell, answer in answers:
             if (error := answer.result()) is not None:
@@ -287,7 +300,11 @@ def _try_script(spec: Mapping[str, object], engine: Engine, log: Path) -> None:
 
 
 def _spec(
-    files: _StudyFiles, cell: Cell, command: str, target: Mapping[str, object], clients: int
+    files: _StudyFiles,
+    cell: Cell,
+    command: str,
+    target: Mapping[str, object],
+    clients: int,
 ) -> Mapping[str, object]:
     """As in a run, but with one client per group, since none will connect."""
     load = load_of(files.loaded.study.load, cell)

@@ -8,27 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from dbdyno.collect import MachineLimits, machine_limits
+from dbdyno.conduct.sysbench_scripts import sysbench_volume
 from dbdyno.engine import Engine, plan_engine
 from dbdyno.errors import MachineError
 from dbdyno.guard.launch import ORDINARY, Launch
-from dbdyno.model import EnginePlan
+from dbdyno.model import EnginePlan, Tables
 from dbdyno.servers import Capacity, Server
-
-_STATEMENTS: Mapping[str, tuple[int, int]] = {
-    "oltp_delete": (1, 0),
-    "oltp_insert": (0, 0),
-    "oltp_point_select": (1, 0),
-    "oltp_read_only": (5, 2),
-    "oltp_read_write": (9, 2),
-    "oltp_update_index": (1, 0),
-    "oltp_update_non_index": (1, 0),
-    "oltp_write_only": (4, 2),
-}
-"""Statements that a client of sysbench's scripts prepares: per table, and others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +46,16 @@ def require(
     server: Server | None,
     processes: int | None,
     launch: Launch = ORDINARY,
+    *,
+    scripts: bool = True,
 ) -> None:
     """Raises `MachineError` listing every limit that one of `specs` exceeds. `processes` applies
-    to the command `run`."""
+    to the command `run`. `scripts`: they may be executed, to ask what they need."""
     capacity = server.entry.capacity() if server is not None else Capacity()
     missed: list[Limit] = []
     for spec in specs:
         count = processes if spec["command"] == "run" else None
-        plan = plan_engine(engine, spec, processes=count, launch=launch)
+        plan = plan_engine(engine, spec, processes=count, launch=launch, scripts=scripts)
         found = limits(spec, plan, machine_limits(), capacity)
         missed += [limit for limit in found if not limit.is_met]
     if missed:
@@ -98,7 +88,7 @@ def limits(
         capacity.cure,
     )
     yield from machine_needs(plan, machine, endpoints)
-    statements = sum(map(_statements, spec["groups"]))
+    statements = _statements(spec["groups"], plan)
     if spec["target"].get("prepared_statements", True) and statements:
         yield Limit(
             "statements",
@@ -174,7 +164,12 @@ def machine_needs(
         )
 
 
-def _statements(group: Mapping[str, Any]) -> int:
-    a_table, beside = _STATEMENTS.get(Path(group["script"]).stem, (0, 0))
-    tables = group.get("options", {}).get("tables", 1)
-    return int(group["clients"]) * (a_table * int(tables) + beside)
+def _statements(groups: Sequence[Mapping[str, Any]], plan: EnginePlan) -> int:
+    """That all clients prepare, as far as their scripts say or are sysbench's."""
+    volumes = plan.volumes or (None,) * len(groups)
+    total = 0
+    for group, volume in zip(groups, volumes, strict=True):
+        called = Tables(group["script"], group.get("options", {}))
+        known = volume or sysbench_volume(called)
+        total += int(group["clients"]) * (known.statements if known else 0)
+    return total

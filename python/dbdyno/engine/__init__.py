@@ -8,7 +8,7 @@ from dbdyno.lazy import on_demand
 
 if TYPE_CHECKING:
     from dbdyno.engine.binary import Engine, find_engine
-    from dbdyno.engine.plan import plan_engine, spec_of_clients
+    from dbdyno.engine.plan import plan_engine, plan_scripts, spec_of_clients
     from dbdyno.engine.process import Outcome, run_engine
     from dbdyno.engine.script import find_script, known_scripts
     from dbdyno.engine.session import Session, open_turns
@@ -27,6 +27,7 @@ __all__ = [
     "open_speedometer",
     "open_turns",
     "plan_engine",
+    "plan_scripts",
     "run_engine",
     "run_spec",
     "spec_of_clients",
@@ -38,6 +39,7 @@ _PLACES = {
     "Outcome": "process",
     "run_engine": "process",
     "plan_engine": "plan",
+    "plan_scripts": "plan",
     "spec_of_clients": "plan",
     "Session": "session",
     "open_turns": "session",

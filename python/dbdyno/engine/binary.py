@@ -10,6 +10,7 @@ import sys
 import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from dbdyno import __version__
@@ -40,7 +41,7 @@ def find_engine() -> Engine:
     for place, path in _places():
         tried.append(f"{path} ({place})")
         if path.is_file() and os.access(path, os.X_OK):
-            return Engine(path, _checked_version(path))
+            return Engine(path, _checked_version(path, path.stat().st_mtime_ns))
         if place == f"${VARIABLE}":
             break
     listing = "\n".join(f"  {line}" for line in tried)
@@ -67,7 +68,9 @@ def _places() -> Iterator[tuple[str, Path]]:
     yield "on the PATH", Path(on_path) if on_path else Path(NAME)
 
 
-def _checked_version(path: Path) -> str:
+@cache
+def _checked_version(path: Path, _modified_ns: int) -> str:
+    """Asked once, until the file changes."""
     try:
         answer = subprocess.run(
             [path, "version"], capture_output=True, timeout=_VERSION_TIMEOUT_S, check=True

@@ -12,7 +12,7 @@ from typing import Any
 
 from dbdyno.engine.binary import Engine
 from dbdyno.engine.fatal import error_of
-from dbdyno.errors import EngineError
+from dbdyno.errors import EngineError, LabError, ScriptError
 from dbdyno.formats.record_schema import SCHEMA
 from dbdyno.formats.records import parse_engine_plan, parse_record
 from dbdyno.guard.launch import ORDINARY, Launch
@@ -29,16 +29,20 @@ def plan_engine(
     *,
     processes: int | None = None,
     launch: Launch = ORDINARY,
+    scripts: bool = False,
 ) -> EnginePlan:
     """The engine's plan for `spec`; over `processes`, or (`None`) as few as may open all their
     files.
 
-    `launch`: how the engine will be started, which may change its processors. Raises the engine's
-    errors about the spec, as a run would.
+    `launch`: how the engine will be started, which may change its processors. `scripts`: it also
+    reads the scripts and asks each for its data, which executes them. Raises the engine's errors
+    about the spec, as a run would.
     """
     words = [*launch.prefix(), str(engine.path), "plan"]
     if processes is not None:
         words += ["--processes", str(processes)]
+    if scripts:
+        return _asked(engine, [*words, "--scripts"], spec)
     asked, known = (*words, _meaning(spec)), _KNOWN.get()
     if known is None:
         return _asked(engine, words, spec)
@@ -68,11 +72,38 @@ def _meaning(spec: Mapping[str, Any]) -> str:
     return json.dumps({**spec, "target": target, "groups": groups}, sort_keys=True)
 
 
+def plan_scripts(
+    engine: Engine, specs: Sequence[Mapping[str, Any]]
+) -> Sequence[EnginePlan | LabError]:
+    """A plan with its `volumes` for each spec, or why there is none, by a single process. It
+    executes the scripts' top level."""
+    if not specs:
+        return ()
+    answered = _answered(engine, [str(engine.path), "plan", "--scripts"], specs)
+    answers = [_understood(line) for line in answered.stdout.splitlines(keepends=True)]
+    if len(answers) != len(specs):
+        raise _unanswered(engine, answered)
+    return answers
+
+
 def _asked(engine: Engine, words: Sequence[str], spec: Mapping[str, Any]) -> EnginePlan:
+    answered = _answered(engine, words, (spec,))
+    if answered.returncode == 0:
+        return parse_engine_plan(answered.stdout)
+    if answered.stdout.endswith(b"\n"):
+        answer = _understood(answered.stdout)
+        if isinstance(answer, LabError):
+            raise answer
+    raise _unanswered(engine, answered)
+
+
+def _answered(
+    engine: Engine, words: Sequence[str], specs: Sequence[Mapping[str, Any]]
+) -> subprocess.CompletedProcess[bytes]:
     try:
-        answer = subprocess.run(
+        return subprocess.run(
             [*words, "-"],
-            input=json.dumps(spec).encode(),
+            input=b"".join(json.dumps(spec).encode() + b"\n" for spec in specs),
             capture_output=True,
             timeout=_LIMIT_S,
             check=False,
@@ -80,17 +111,27 @@ def _asked(engine: Engine, words: Sequence[str], spec: Mapping[str, Any]) -> Eng
     except OSError as error:
         raise EngineError(f"{engine.path} can't be started: {error.strerror}") from error
     except subprocess.TimeoutExpired as error:
-        raise EngineError(f"{engine.path} did not answer `plan` within {_LIMIT_S:g} s") from error
-    if answer.returncode == 0:
-        return parse_engine_plan(answer.stdout)
-    if answer.stdout.endswith(b"\n"):
-        fatal = parse_record(answer.stdout, number=1)
-        if isinstance(fatal, Fatal):
-            raise error_of(fatal)
-    said = answer.stderr.decode(errors="replace").strip() or f"exit code {answer.returncode}"
-    raise EngineError(
-        f"{engine.path} does not answer `plan`: {said}",
-        hint=_NO_SUCH_VERB if answer.returncode == 2 else None,
+        message = f"{engine.path} did not answer `plan` within {_LIMIT_S:g} s"
+        if "--scripts" in words:
+            raise ScriptError(f"{message}: does a script compute for ever?") from error
+        raise EngineError(message) from error
+
+
+def _understood(line: bytes) -> EnginePlan | LabError:
+    """A plan, or the refusal that stands in its place."""
+    if b'"record":' not in line:
+        return parse_engine_plan(line)
+    fatal = parse_record(line, number=1)
+    if not isinstance(fatal, Fatal):
+        raise EngineError(f"the engine answers `plan` by a record `{type(fatal).__name__}`")
+    return error_of(fatal)
+
+
+def _unanswered(engine: Engine, answered: subprocess.CompletedProcess[bytes]) -> EngineError:
+    said = answered.stderr.decode(errors="replace").strip()
+    return EngineError(
+        f"{engine.path} does not answer `plan`: {said or f'exit code {answered.returncode}'}",
+        hint=_NO_SUCH_VERB if answered.returncode == 2 else None,
     )
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         load_of,
     )
     from dbdyno.model.charts import GROUPED, USUAL, Draws, chart_kinds, draws_what
-    from dbdyno.model.engine_plan import BackOff, EnginePlan
+    from dbdyno.model.engine_plan import BackOff, EnginePlan, ScriptVolume
     from dbdyno.model.expected import SQLITE_NAMES
     from dbdyno.model.figure import Counted, Figure, Sampled
     from dbdyno.model.figures import FIGURES, OF_SERIES, OVER, PER_EVENT, find_figure, label_of
@@ -208,6 +208,7 @@ __all__ = [
     "SampledSession",
     "Scheduling",
     "ScriptFile",
+    "ScriptVolume",
     "Session",
     "Sine",
     "SourceFile",
@@ -247,7 +248,7 @@ __all__ = [
 _NAMES = {
     "cell_load": "GROUPS arrival_values group_values groups_of joined load_of",
     "charts": "GROUPED USUAL Draws chart_kinds draws_what",
-    "engine_plan": "BackOff EnginePlan",
+    "engine_plan": "BackOff EnginePlan ScriptVolume",
     "expected": "SQLITE_NAMES",
     "figure": "Counted Figure Sampled",
     "figures": "FIGURES OF_SERIES OVER PER_EVENT find_figure label_of",

@@ -16,6 +16,18 @@ class BackOff:
 
 
 @dataclass(frozen=True, slots=True)
+class ScriptVolume:
+    """What a script says of its data and statements."""
+
+    rows: int | None
+    """That `prepare` loads."""
+    bytes: int | None
+    event_bytes: float
+    event_s: float | None
+    statements: int
+
+
+@dataclass(frozen=True, slots=True)
 class EnginePlan:
     """What a run of a spec takes on this machine, by the engine's own rules."""
 
@@ -47,3 +59,5 @@ class EnginePlan:
     is_local: bool
     """The server shares this machine's processors."""
     back_off: BackOff
+    volumes: tuple[ScriptVolume | None, ...] = ()
+    """Of each group's script; empty if scripts were not read."""

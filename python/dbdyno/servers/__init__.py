@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         absent_target,
         available,
         fetch,
+        kind_of,
         open_server,
         open_spec,
         open_tool,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         resolve,
     )
     from dbdyno.servers.sources.provision import at_path, programs_not_asked
+    from dbdyno.servers.sources.remembered import provisions_remembered
     from dbdyno.servers.sources.tool import Tool
 
 __all__ = [
@@ -44,12 +46,14 @@ __all__ = [
     "at_path",
     "available",
     "fetch",
+    "kind_of",
     "open_server",
     "open_spec",
     "open_tool",
     "parse_provision",
     "parse_tool",
     "programs_not_asked",
+    "provisions_remembered",
     "require_available",
     "resolve",
 ]
@@ -68,12 +72,14 @@ _PLACES = {
     "at_path": "sources.provision",
     "available": "registry",
     "fetch": "registry",
+    "kind_of": "registry",
     "open_server": "registry",
     "open_spec": "registry",
     "open_tool": "registry",
     "parse_provision": "registry",
     "parse_tool": "registry",
     "programs_not_asked": "sources.provision",
+    "provisions_remembered": "sources.remembered",
     "require_available": "registry",
     "resolve": "registry",
 }

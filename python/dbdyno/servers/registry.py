@@ -12,16 +12,8 @@ from typing import TYPE_CHECKING, Any
 from dbdyno.errors import ServerError
 from dbdyno.guard.guarded import sweep
 from dbdyno.guard.launch import ORDINARY, Launch
-from dbdyno.servers.databases.duckdb.kind import KIND as DUCKDB
-from dbdyno.servers.databases.files.kind import KIND as FILES
-from dbdyno.servers.databases.mariadb.kind import KIND as MARIADB
-from dbdyno.servers.databases.mysql.kind import KIND as MYSQL
-from dbdyno.servers.databases.null.kind import KIND as NULL
-from dbdyno.servers.databases.postgresql.features import lacks as postgresql_lacks
-from dbdyno.servers.databases.postgresql.kind import KIND as POSTGRESQL
-from dbdyno.servers.databases.redis.kind import KIND as REDIS
-from dbdyno.servers.databases.sqlite.kind import KIND as SQLITE
-from dbdyno.servers.databases.valkey.kind import KIND as VALKEY
+from dbdyno.plugins import plugins
+from dbdyno.servers import databases
 from dbdyno.servers.kind import Kind
 from dbdyno.servers.protocol import (
     DATABASE,
@@ -37,19 +29,14 @@ from dbdyno.servers.protocol import (
 from dbdyno.servers.sources import cache, packaged, suite
 from dbdyno.servers.sources.client import Progress
 from dbdyno.servers.sources.provision import NoSuchVersionError, choices, exact_text, parse
+from dbdyno.servers.sources.remembered import forget_provisions, remembered
 from dbdyno.servers.sources.tool import PREFIX, TOOLS, Tool, open_found
 
 if TYPE_CHECKING:
     from dbdyno.servers.topologies.topology import Openers
 
-KINDS = {
-    kind.name: kind
-    for kind in (SQLITE, POSTGRESQL, MARIADB, MYSQL, VALKEY, REDIS, DUCKDB, FILES, NULL)
-}
-
-LACKS = {POSTGRESQL.name: postgresql_lacks}
-"""Kind → what its packages were built without; kinds whose packages differ in nothing are not here.
-"""
+KINDS: Mapping[str, Kind] = dict(plugins(databases, "KIND", within="kind"))
+"""By name: each folder of `databases/`, found by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +62,17 @@ def parse_provision(text: str) -> Provision:
     # Errors
     `ServerError` names what is not known, what is nearest to it and what there is.
     """
-    return parse(text, KINDS)
+    return remembered(text, lambda: parse(text, KINDS))
+
+
+def _refresh(name: str, progress: Progress | None) -> None:
+    suite.refresh(name, progress)
+    forget_provisions()
+
+
+def kind_of(provision: Provision) -> Kind:
+    """What is known of all servers of its kind."""
+    return KINDS[provision.kind]
 
 
 def absent_target(provision: str, folder: Path) -> Mapping[str, object]:
@@ -136,7 +133,7 @@ def resolve(text: str, progress: Progress | None = None) -> Provision:
     if cache.find(packaged.cache_key(package)) is not None:
         return found
     try:
-        suite.refresh(suite.suite_of(package), progress)
+        _refresh(suite.suite_of(package), progress)
     except ServerError as error:
         told = f"`{text}` is not on this machine: {error.message}"
         hint = error.hint
@@ -163,7 +160,7 @@ def _asked_anew(text: str, error: NoSuchVersionError, progress: Progress | None)
         raise error
     try:
         for name in error.suites:
-            suite.refresh(name, progress)
+            _refresh(name, progress)
     except ServerError as reason:
         told = f"{error.hint}; newer ones could not be asked for: {reason.message}"
         raise ServerError(error.message, hint=told) from reason
@@ -304,7 +301,7 @@ def lacking(
     """Settings, and `tls`, that need what the server was built without: name, why, and which
     servers have it."""
     wanted = parse_provision(provision)
-    lacks = LACKS.get(wanted.kind)
+    lacks = KINDS[wanted.kind].lacks
     return [] if lacks is None else [*lacks(wanted, settings, wish)]
 
 

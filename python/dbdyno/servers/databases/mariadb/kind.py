@@ -48,4 +48,5 @@ KIND = Kind(
     debian_package="mariadb-server",
     url_schemes=("mariadb",),
     replication=_replication,
+    empty_bytes=150_000_000,
 )

@@ -47,4 +47,5 @@ KIND = Kind(
     installed_at=MYSQL.installed_at,
     url_schemes=("mysql",),
     replication=_replication,
+    empty_bytes=150_000_000,
 )

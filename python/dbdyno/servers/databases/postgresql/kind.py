@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from dbdyno.errors import ServerError
+from dbdyno.servers.databases.postgresql.features import lacks
 from dbdyno.servers.kind import Kind
 from dbdyno.servers.protocol import (
     Connection,
@@ -116,6 +117,9 @@ KIND = Kind(
     debian_package="postgresql",
     url_schemes=("postgresql", "postgres"),
     refuses=_refuses,
+    lacks=lacks,
     takes_c_functions=True,
     replication=_replication,
+    empty_bytes=50_000_000,
+    rows_per_s=250_000,  # By its COPY.
 )
