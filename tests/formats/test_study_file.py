@@ -447,18 +447,16 @@ def test_charts_of_one_kind_have_names_of_their_own(tmp_path: Path) -> None:
     [
         (
             'statements = "text"',
-            "`statements` is a key of [load]; a level can't change it: write options = "
-            '{ db_ps_mode = "disable" }, which sends them as text, or write two studies and '
+            "`statements` is a key of [load]: write load = { statements = … }",
+        ),
+        (
+            'measure = "1 s"',
+            "`measure` is a key of [load]; a level can't change it: write two studies and "
             "`dbdyno compare` them",
         ),
         (
-            "reconnect_every = 1",
-            "`reconnect_every` is a key of [load]; a level can't change it: write two studies and "
-            "`dbdyno compare` them",
-        ),
-        (
-            "load = { reconnect_every = 1 }",
-            "[load] is a table of the study; a level can't change it: write two studies and "
+            "design = { blocks = 1 }",
+            "[design] is a table of the study; a level can't change it: write two studies and "
             "`dbdyno compare` them",
         ),
         ("tls = true", "`tls` is a key of [connection]: write connection = { tls = … }"),

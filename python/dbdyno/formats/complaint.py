@@ -68,7 +68,6 @@ _TABLES = ("load", "design", "workload", "connection", "primary", "needs")
 """Tables that stand once, whose keys are looked for where they are not."""
 
 _IN_A_LEVEL = {
-    "statements": 'write options = { db_ps_mode = "disable" }, which sends them as text',
     "workload": "write `script`, `options` or `generator` in the level itself",
 }
 """What a level can't change → what to write."""
