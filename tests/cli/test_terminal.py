@@ -16,6 +16,7 @@ from rich.console import Console
 from dbdyno import cli
 from dbdyno.cli import call
 from dbdyno.cli.fault import watch_threads
+from dbdyno.cli.outlook import Outlook
 from dbdyno.cli.progress import Lines
 from dbdyno.cli.terminal import harmless, say, say_complaint, say_exactly, say_json
 from dbdyno.conduct import LoadWarned, RunStarted
@@ -85,7 +86,7 @@ def test_progress_is_harmless_too(study_file: Path) -> None:
     study = read_study(study_file).study
     run = make_plan(study, seed=1).runs[0]
     told = io.StringIO()
-    shown = Lines(study.load, Console(file=told))
+    shown = Lines(Outlook(study.load), Console(file=told))
     shown.show(RunStarted(run, 1))
     shown.show(LoadWarned(run, EngineWarning("x", "a\x1b]0;b", "[bold]c\x07")))
     assert "a\\x1b]0;b\n  cure: [bold]c\\x07" in told.getvalue()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 
+from dbdyno.cli.interval import interval_words
 from dbdyno.cli.pace import Pace
 from dbdyno.cli.terminal import say
-from dbdyno.cli.text import count
 from dbdyno.formats.quantities import format_duration
 from dbdyno.model import EngineWarning, Interval, Output, Progress, Record, Summary
 
@@ -26,10 +26,8 @@ class BenchProgress:
         """One record of a command."""
         match record:
             case Interval() if command == "run" and record.phase in ("warm-up", "measure"):
-                length_s = (record.end_ns - record.start_ns) / 1e9
-                rate = record.counters.events / length_s if length_s > 0 else 0.0
                 at = format_duration(round(record.end_ns / 1e9))
-                say(f"{record.phase:>8} {at:>8}  {count(rate)} events/s", err=True)
+                say(f"{record.phase:>8} {at:>8}  {interval_words(record)}", err=True)
             case Progress() if command == "run" or record.what == "rows":
                 line = f"{command:>8}  {self._pace.text(record)}"
                 due = time.monotonic() >= self._next

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from types import TracebackType
 from typing import Protocol, Self
@@ -10,6 +9,7 @@ from typing import Protocol, Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
+from dbdyno.cli.outlook import Outlook
 from dbdyno.cli.pace import Pace
 from dbdyno.cli.terminal import harmless
 from dbdyno.cli.text import clients, count, fold, step_line
@@ -25,62 +25,10 @@ from dbdyno.conduct import (
     RunStarted,
     StudyStarted,
 )
-from dbdyno.conduct.estimate import run_time_s
-from dbdyno.conduct.volume import ask_volumes
 from dbdyno.formats.left_out import left_out_sentences
 from dbdyno.formats.quantities import format_duration
-from dbdyno.model import Interval, Load, PlannedRun, RunManifest, Step
+from dbdyno.model import Interval, Load, Plan, PlannedRun, RunManifest, Step
 from dbdyno.model import Progress as Rows
-
-
-class Clock:
-    """Time left: the plan's estimate, corrected by how long runs have actually taken."""
-
-    def __init__(self, load: Load, now: Callable[[], float] = time.monotonic) -> None:
-        self._load = load
-        self._now = now
-        self._expected: dict[str, float] = {}
-        self._spent_s = 0.0
-        self._expected_of_spent_s = 0.0
-        self._going: set[str] = set()
-        """Runs that are up; those of a batch are so together."""
-        self._ended: set[str] = set()
-        """Runs of the same batch that have ended."""
-        self._start_s = 0.0
-
-    def see(self, event: Event) -> None:
-        """Takes note of what happened."""
-        match event:
-            case StudyStarted(missing=missing):
-                ask_volumes(run.cell for run in missing)
-                self._expected = {run.id: run_time_s(run, self._load) for run in missing}
-            case RunStarted(run=run):
-                self._expected.setdefault(run.id, run_time_s(run, self._load))
-                self._start_s = self._start_s if self._going else self._now()
-                self._going.add(run.id)
-            case RunEnded(run=run):
-                self._going.discard(run.id)
-                self._ended.add(run.id)
-                if not self._going:
-                    self._spent_s += self._now() - self._start_s
-                    self._expected_of_spent_s += sum(map(self._expected.pop, self._ended))
-                    self._ended = set()
-            case _:
-                pass
-
-    @property
-    def done_s(self) -> float:
-        """Seconds of work done."""
-        return self._spent_s + self._in_batch_s()
-
-    @property
-    def left_s(self) -> float:
-        """Seconds of work left."""
-        correction = self._spent_s / self._expected_of_spent_s if self._expected_of_spent_s else 1.0
-        return max(0.0, sum(self._expected.values()) * correction - self._in_batch_s())
-
-    def _in_batch_s(self) -> float:
-        return self._now() - self._start_s if self._going else 0.0
 
 
 class Shower(Protocol):
@@ -93,20 +41,26 @@ class Shower(Protocol):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None: ...
+    @property
+    def outlook(self) -> Outlook: ...
     def show(self, event: Event) -> None: ...
+    def note(self, text: str) -> None: ...
+    def copy_to(self, line: Callable[[str], None]) -> None: ...
 
 
-def shower(load: Load, console: Console) -> Shower:
-    """The display for the kind of standard error."""
-    return Bar(load, console) if console.is_terminal else Lines(load, console)
+def shower(load: Load, console: Console, longest: Plan | None = None) -> Shower:
+    """The display for the kind of standard error; `longest`: see `Outlook`."""
+    outlook = Outlook(load, longest)
+    return Bar(outlook, console) if console.is_terminal else Lines(outlook, console)
 
 
 class Lines:
     """One line when a run begins and one when it ends."""
 
-    def __init__(self, load: Load, console: Console) -> None:
+    def __init__(self, outlook: Outlook, console: Console) -> None:
         self._console = console
-        self._clock = Clock(load)
+        self._outlook = outlook
+        self._copies: list[Callable[[str], None]] = []
         self._total = 0
         self._number = 0
         self._numbers: dict[str, int] = {}
@@ -129,9 +83,22 @@ class Lines:
     ) -> None:
         return None
 
+    @property
+    def outlook(self) -> Outlook:
+        """How much is done, and left."""
+        return self._outlook
+
+    def note(self, text: str) -> None:
+        """Prints a line of its own."""
+        self._print(text)
+
+    def copy_to(self, line: Callable[[str], None]) -> None:
+        """Whatever is printed from now on goes there, too."""
+        self._copies.append(line)
+
     def show(self, event: Event) -> None:
         """Prints events worth a line."""
-        self._clock.see(event)
+        self._outlook.see(event)
         match event:
             case StudyStarted(plan=plan, missing=missing):
                 self._total, self._number = len(plan.runs), len(plan.runs) - len(missing)
@@ -166,18 +133,18 @@ class Lines:
                 self._any_complete = self._any_complete or manifest.status == "complete"
                 for summary in summaries:
                     self._print(f"{place}   {step_line(run.step(summary.step), summary)}")
-                self._print(f"{place} {manifest.status} in {took}{self._outlook(manifest)}")
+                self._print(f"{place} {manifest.status} in {took}{self._remark(manifest)}")
             case _:
                 pass
 
-    def _outlook(self, manifest: RunManifest) -> str:
+    def _remark(self, manifest: RunManifest) -> str:
         """Why a run failed, and the time left; of an interrupted study neither says anything.
 
         Where nothing was measured at all, the command ends with the reason at once.
         """
         if manifest.status == "interrupted":
             return ""
-        left = f" · {format_duration(round(self._clock.left_s))} left"
+        left = f" · {self._outlook.words} left"
         if manifest.error is None or (self._number == self._total and not self._any_complete):
             return left
         known = self._reasons.setdefault(manifest.error.message, manifest.id)
@@ -190,6 +157,8 @@ class Lines:
         return f"[{self._numbers[run.id]}/{self._total}]"
 
     def _print(self, text: str) -> None:
+        for copy in self._copies:
+            copy(text)
         columns = self._console.width if self._console.is_terminal else None
         self._console.print(
             fold(harmless(text), columns), markup=False, highlight=False, soft_wrap=True
@@ -199,9 +168,9 @@ class Lines:
 class Bar:
     """The same lines, above a bar with the current activity and the time left."""
 
-    def __init__(self, load: Load, console: Console) -> None:
-        self._lines = Lines(load, console)
-        self._clock = Clock(load)
+    def __init__(self, outlook: Outlook, console: Console) -> None:
+        self._lines = Lines(outlook, console)
+        self.outlook = outlook
         self._pace = Pace()
         self._text = "starting"
         self._progress = Progress(
@@ -226,17 +195,22 @@ class Bar:
     ) -> None:
         self._progress.stop()
 
+    def note(self, text: str) -> None:
+        """Prints a line above the bar."""
+        self._lines.note(text)
+
+    def copy_to(self, line: Callable[[str], None]) -> None:
+        """Whatever is printed from now on goes there, too."""
+        self._lines.copy_to(line)
+
     def show(self, event: Event) -> None:
         """Prints and moves the bar."""
         self._lines.show(event)
-        self._clock.see(event)
-        done, left = self._clock.done_s, self._clock.left_s
         self._text = harmless(self._describe(event) or self._text)
         self._progress.update(
             self._task,
-            completed=done,
-            total=max(done + left, 1.0),
-            left=format_duration(round(left)),
+            completed=self.outlook.share,
+            left=self.outlook.words,
             description=self._text,
         )
 

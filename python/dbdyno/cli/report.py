@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,8 +12,10 @@ import click
 from dbdyno.cli.options import pictures_option, store_option
 from dbdyno.cli.terminal import say
 from dbdyno.cli.text import fold, width
+from dbdyno.errors import StoreError
 from dbdyno.model import Study
 from dbdyno.store import Store, recover_study
+from dbdyno.store.study_journal import keep_answer
 
 if TYPE_CHECKING:
     from dbdyno.report import Written
@@ -66,9 +70,18 @@ def write_report(
         say(f"note: {run.id}: {run.error.message if run.error else run.status}", err=True)
     place = out or default_report(store, study)
     written = reports.write(store.root, study, place, asked=asked, pictures=pictures)
+    _keep(store, study, written)
     columns = width(of_errors=True)
     for remark in written.remarks:
         say(fold(f"note: {remark}", columns), err=True)
     say(fold(written.first, columns), err=True)
     say(fold(f"in full: {written.headline}", columns), err=True)
     return written
+
+
+def _keep(store: Store, study: str, written: Written) -> None:
+    """The answer, for lists of studies; a store that can't be written has none."""
+    if written.so_far is not None:
+        final = written.so_far.is_final
+        with suppress(StoreError):
+            keep_answer(store.root / study, {**asdict(written.so_far), "final": final})

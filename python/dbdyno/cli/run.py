@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dbdyno.cli.fetching import fetch_all
+from dbdyno.cli.live import watched
 from dbdyno.cli.options import (
     collector_option,
     json_option,
@@ -221,16 +222,19 @@ def _conduct(loaded: StudyFile, plan: Plan, way: Way) -> StudyOutcome:
     for provision in dict.fromkeys(provisions_of(plan)):
         with suppress(ServerError):  # Runs that need it will say so; the others are measured.
             fetch_all([provision])
-    with shower(loaded.study.load, error_console()) as shown:
+    with (
+        shower(loaded.study.load, error_console(), plan) as shown,
+        watched(way.store, shown, blocks=plan.blocks) as live,
+    ):
         first, *further = _extents(loaded.study, plan)
         try:
             found = conduct_study(
-                loaded, first, way.store, engine, observe=shown.show, again=way.again
+                loaded, first, way.store, engine, observe=live.show, again=way.again
             )
             for more in further:
                 if found.failures or _is_enough(loaded.study, way.store, found.folder):
                     break
-                went_on = conduct_study(loaded, more, way.store, engine, observe=shown.show)
+                went_on = conduct_study(loaded, more, way.store, engine, observe=live.show)
                 found = found.followed_by(went_on)
         except InterruptedRunError as error:
             hint = f"`{_resume(way.study, way.store)}` carries on"

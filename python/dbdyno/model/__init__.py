@@ -85,6 +85,7 @@ if TYPE_CHECKING:
         Failure,
         Imported,
         LabCost,
+        Note,
         PhaseSpan,
         RunManifest,
         RunStatus,
@@ -181,6 +182,7 @@ __all__ = [
     "Miss",
     "Missing",
     "Needs",
+    "Note",
     "Option",
     "Order",
     "Output",
@@ -266,8 +268,8 @@ _NAMES = {
     "part": "OWN_HOST_PARTS Metric MetricKind Missing Reading Sample",
     "plan": "AGAIN Cell LeftOut Order Plan PlannedRun Step Tables Together",
     "result": (
-        "PERCENTILES Canary Failure Imported LabCost PhaseSpan RunManifest RunStatus "
-        "ScriptFile SourceFile StepResult StepSummary TableLoad TurnResult"
+        "PERCENTILES Canary Failure Imported LabCost Note PhaseSpan RunManifest "
+        "RunStatus ScriptFile SourceFile StepResult StepSummary TableLoad TurnResult"
     ),
     "search": "FindMax Miss Probe RateSearch",
     "session": "SampledSession Session only_row",

@@ -39,6 +39,14 @@ class PhaseSpan:
 
 
 @dataclass(frozen=True, slots=True)
+class Note:
+    """A mark on the axis of time that somebody has set beside a study."""
+
+    unix_ns: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class TableLoad:
     """A table after loading: what was sent, and what the server has."""
 

@@ -11,6 +11,7 @@ from dbdyno.report.analysis.unmeasured import NotMeasured, not_measured
 from dbdyno.report.answer.answer import tally
 from dbdyno.report.answer.first import first_answer
 from dbdyno.report.answer.remarks import remarks
+from dbdyno.report.answer.so_far import SoFar, so_far
 from dbdyno.report.charts import charts
 from dbdyno.report.charts.panels import packed_lines
 from dbdyno.report.material.gather import gather
@@ -37,6 +38,8 @@ class Written:
     """Verdict → number of comparisons with the baseline; empty without a baseline."""
     not_measured: tuple[NotMeasured, ...] = ()
     """Cells, or blocks of cells, that the answer does not speak of."""
+    so_far: SoFar | None = None
+    """The same answer as data."""
     picture: Path | None = None
     """The first chart that the study names, or otherwise the first, as SVG; `None` without
     pictures."""
@@ -101,5 +104,6 @@ def _write(
         remarks=remarks(analysis),
         verdicts=tally(analysis),
         not_measured=not_measured(analysis),
+        so_far=so_far(analysis),
         picture=picture,
     )

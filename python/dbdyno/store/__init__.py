@@ -15,21 +15,26 @@ if TYPE_CHECKING:
     from dbdyno.store.reader import Store, StoredRun, StoredStudy, folders_of
     from dbdyno.store.run_journal import share_host_journal
     from dbdyno.store.study_folder import StudyFolder, open_study_folder, recover_study
+    from dbdyno.store.study_journal import LiveLog, add_note, notes_of, running
     from dbdyno.store.writer import RunWriter
 
 __all__ = [
+    "LiveLog",
     "RunWriter",
     "Store",
     "StoredRun",
     "StoredStudy",
     "StudyFolder",
+    "add_note",
     "event_record",
     "folders_of",
     "keep_noise",
     "kept_noise",
+    "notes_of",
     "open_study_folder",
     "recover_study",
     "response_figures_ns",
+    "running",
     "share_host_journal",
     "step_summary",
     "with_search",
@@ -50,6 +55,10 @@ _PLACES = {
     "StudyFolder": "study_folder",
     "open_study_folder": "study_folder",
     "recover_study": "study_folder",
+    "LiveLog": "study_journal",
+    "add_note": "study_journal",
+    "notes_of": "study_journal",
+    "running": "study_journal",
     "RunWriter": "writer",
 }
 

@@ -24,5 +24,9 @@ JOURNAL, HOST_JOURNAL = "journal.log", "journal-host.log"
 """What a run knows while it lasts, and what was sampled of the host beside it; only in folders that
 are not complete."""
 
+LIVE, NOTES, ANSWER = "live.log", "notes.log", "answer.json"
+"""In a study's folder: what the last command said as it went, marks of people, and the answer after
+the last complete block."""
+
 ATTEMPT = "~"
 """`<run id>~2` is the folder of a run's second attempt."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dbdyno.model import Study
+from dbdyno.model import Note, Study
 from dbdyno.report.analysis.cycles import Stall
 from dbdyno.report.analysis.timeline import Span
 from dbdyno.report.material.material import RunMaterial, StepSeries
@@ -22,8 +22,8 @@ WARM_UP, LEAD_IN, MEASURED = "warm-up", "lead-in", "measured"
 ERRORS, RECONNECTS, STALL, FAILURE, RESET, GAP = (
     "errors", "reconnects", "stall", "failure", "counter reset", "collector gap",
 )  # fmt: skip
-FAULT = "fault"
-"""Made on purpose, by the study."""
+FAULT, NOTE = "fault", "note"
+"""Made on purpose, by the study; set by people, to be seen."""
 FAULTS = (FAULT, FAILURE, STALL, ERRORS, RECONNECTS, RESET, GAP)
 NOT_COUNTED = (WARM_UP, LEAD_IN)
 
@@ -60,6 +60,14 @@ def phase_marks(run: RunMaterial) -> Iterator[Mark]:
         loads = [p.end_unix_s for p in run.manifest.phases if p.name.startswith("step ")]
         at_ns = round(max(loads, default=run.manifest.ended_unix_s) * 1e9)
         yield Mark(FAILURE, at_ns, at_ns, f"{error.kind}: {error.message}")
+
+
+def note_marks(run: RunMaterial, notes: Sequence[Note]) -> Iterator[Mark]:
+    """What people have marked while the run lasted."""
+    begin_s, end_s = run.manifest.started_unix_s, run.manifest.ended_unix_s
+    for note in notes:
+        if begin_s <= note.unix_ns / 1e9 <= end_s:
+            yield Mark(NOTE, note.unix_ns, note.unix_ns, note.text)
 
 
 def load_marks(span: Span, study: Study) -> Iterator[Mark]:

@@ -22,6 +22,7 @@ from dbdyno.report.analysis.marks import (
     fault_marks,
     gap_marks,
     load_marks,
+    note_marks,
     phase_marks,
     reset_marks,
 )
@@ -73,8 +74,12 @@ def timeline(analysis: Analysis) -> Timeline:
         for span in there:
             run = span.run.manifest.id
             if run not in marks:
-                apart = (*phase_marks(span.run), *reset_marks(span.run), *gap_marks(span.run))
-                marks[run] = list(apart)
+                marks[run] = [
+                    *phase_marks(span.run),
+                    *reset_marks(span.run),
+                    *gap_marks(span.run),
+                    *note_marks(span.run, analysis.material.notes),
+                ]
             found = named(span, stalls.get(run, ()))
             marks[run] += [*load_marks(span, study), *fault_marks(span, found)]
     ordered = {run: sorted(found, key=lambda mark: mark.begin_ns) for run, found in marks.items()}

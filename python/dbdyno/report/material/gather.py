@@ -22,7 +22,7 @@ from dbdyno.report.material.material import (
     StepSeries,
 )
 from dbdyno.report.material.sampled import sources, wanted, with_figures
-from dbdyno.store import Store, StoredRun
+from dbdyno.store import Store, StoredRun, notes_of
 from dbdyno.store.soundness import reading
 
 LOADED = ("warm-up", "measure")
@@ -68,6 +68,7 @@ def gather(
         set_aside=frozenset((*(damage.run for damage in survey.damages), *aside)),
         changes=changes,
         left_out=stored.left_out,
+        notes=notes_of(stored.path),
     )
 
 

@@ -10,7 +10,17 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dbdyno.model import LeftOut, Metric, Plan, RunManifest, Sampled, StepSummary, Study, TurnResult
+from dbdyno.model import (
+    LeftOut,
+    Metric,
+    Note,
+    Plan,
+    RunManifest,
+    Sampled,
+    StepSummary,
+    Study,
+    TurnResult,
+)
 
 Column = NDArray[np.float64]
 
@@ -126,6 +136,8 @@ class Material:
     """Differences between this report's analysis and the study as it was run."""
     left_out: tuple[LeftOut, ...] = ()
     """Cells that the machine could not run."""
+    notes: tuple[Note, ...] = ()
+    """What people have marked beside the runs, in order of time."""
 
     def words_of(self, name: str) -> str | None:
         """What a sampled metric counts, with its unit, as whoever sampled it has said; `None` for

@@ -18,6 +18,7 @@ from dbdyno.report.sections.loads import loads_table
 from dbdyno.report.sections.provenance import (
     command_lines,
     data_to_cache,
+    notes_table,
     rerun_lines,
 )
 from dbdyno.report.sections.published import agreement
@@ -181,5 +182,6 @@ def context(
         "data_to_cache": data_to_cache(analysis),
         "loads": loads_table(analysis),
         "commands": command_lines(analysis),
+        "notes": notes_table(analysis),
         "rerun": rerun_lines(analysis),
     }

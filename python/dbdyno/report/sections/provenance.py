@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -23,6 +24,16 @@ def provenance(analysis: Analysis) -> Mapping[str, Table]:
         "versions": versions(analysis),
         "seeds": seeds(analysis),
     }
+
+
+def notes_table(analysis: Analysis) -> Table:
+    """What people have marked beside the runs."""
+    columns = (Column("When", "when"), Column("Note", "note"))
+    rows = [
+        (time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(note.unix_ns / 1e9)), note.text)
+        for note in analysis.material.notes
+    ]
+    return Table("notes", "Notes", columns, tuple(rows))
 
 
 def host_facts(analysis: Analysis) -> Table:

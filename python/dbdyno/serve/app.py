@@ -1,0 +1,237 @@
+"""The routes: pages, JSON, streams of events, figures for Prometheus."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, field
+from importlib import resources
+from pathlib import Path
+
+import jinja2
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from dbdyno.serve.admission import Admission
+from dbdyno.serve.home import Home
+from dbdyno.serve.inside import Inside, is_name
+from dbdyno.serve.prometheus import CONTENT_TYPE, exposition
+from dbdyno.serve.stream import MOST_WATCHERS, Channel, last_seen
+from dbdyno.serve.watching import StudyWatch
+
+_OWN = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+_REPORT = (
+    "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; "
+    "img-src data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "sandbox allow-scripts allow-downloads allow-popups allow-top-navigation-by-user-activation"
+)
+"""A report may be made by somebody else: it runs in an origin of its own, and reads nothing."""
+_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+_STATIC = {
+    "style.css": ("report", "text/css"),
+    "serve.css": ("serve", "text/css"),
+    "live.js": ("serve", "text/javascript"),
+    "panels.js": ("serve", "text/javascript"),
+    "home.js": ("serve", "text/javascript"),
+}
+"""Of the pages; the report's own style is theirs."""
+_EXPORTED = {
+    "csv": "text/csv; charset=utf-8",
+    "svg": "image/svg+xml",
+    "png": "image/png",
+    "json": "application/json",
+    "md": "text/plain; charset=utf-8",
+}
+"""What a report has written beside itself."""
+
+
+@dataclass(slots=True)
+class Pages:
+    """The answers to requests."""
+
+    inside: Inside
+    home: Home = field(init=False)
+    _channels: dict[str, Channel] = field(default_factory=dict)
+    _templates: jinja2.Environment = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.home = Home(self.inside)
+        self._templates = jinja2.Environment(
+            loader=jinja2.PackageLoader("dbdyno.serve"),
+            autoescape=True,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            undefined=jinja2.StrictUndefined,
+        )
+
+    def routes(self) -> list[Route]:
+        """All of them; each only reads."""
+        paths = {
+            "/": self.front,
+            "/static/{file}": self.static,
+            "/studies/{study}/": self.study,
+            "/studies/{study}/live": self.live,
+            "/studies/{study}/report/{file}": self.exported,
+            "/api/studies": self.studies,
+            "/api/studies/{study}": self.as_json,
+            "/api/studies/{study}/events": self.events,
+            "/metrics": self.metrics,
+        }
+        return [Route(path, handler, methods=["GET"]) for path, handler in paths.items()]
+
+    def front(self, asked: Request) -> Response:
+        """The list of studies."""
+        words = asked.query_params.get("q", "")[:200]
+        rows, count = self.home.rows(words)
+        return self._page(
+            "home.html.j2", rows=rows, count=count, words=words, date=_date, place=_place
+        )
+
+    def studies(self, asked: Request) -> Response:
+        """The same as JSON."""
+        rows, count = self.home.rows(asked.query_params.get("q", "")[:200])
+        return _json({"schema": 1, "count": count, "studies": [asdict(row) for row in rows]})
+
+    async def study(self, asked: Request) -> Response:
+        """The report of a study that is over, or the page of one that is not."""
+        name = _study(asked)
+        watch = self._look(name)
+        if watch is None:
+            return _missing(name)
+        if watch.has_report:
+            try:
+                page = self.inside.read(name, "report.html")
+            except OSError:
+                return _missing(name)
+            return _answer(page, "text/html; charset=utf-8", _REPORT)
+        return self._live(watch)
+
+    async def live(self, asked: Request) -> Response:
+        """The page of a study as it runs, whether or not there is a report."""
+        name = _study(asked)
+        watch = self._look(name)
+        return _missing(name) if watch is None else self._live(watch)
+
+    async def as_json(self, asked: Request) -> Response:
+        """What the page shows, lines left out."""
+        name = _study(asked)
+        watch = self._look(name)
+        if watch is None:
+            return _missing(name)
+        return _json({"schema": 1, **watch.state(), "progress": watch.progress()})
+
+    async def events(self, asked: Request) -> Response:
+        """Server-sent events of a study."""
+        name = _study(asked)
+        if not self._is_study(name):
+            return _missing(name)
+        watchers = sum(channel.watchers for channel in self._channels.values())
+        if watchers >= MOST_WATCHERS:
+            return PlainTextResponse("too many watchers\n", 503, headers=_HEADERS)
+        for other in [other for other, open_ in self._channels.items() if not open_.watchers]:
+            if other != name:
+                del self._channels[other]
+        channel = self._channels.get(name)
+        if channel is None:
+            channel = self._channels[name] = Channel(StudyWatch(self.inside, name))
+        last = last_seen(asked.headers.get("last-event-id"))
+        return StreamingResponse(
+            channel.events(last), media_type="text/event-stream", headers=_HEADERS
+        )
+
+    async def metrics(self, _: Request) -> Response:
+        """Figures of the studies that run."""
+        watches = []
+        for row in await run_in_threadpool(self.home.running):
+            watch = self._look(row.study)
+            if watch is not None:
+                watches.append(watch)
+        return _answer(exposition(watches).encode(), CONTENT_TYPE, _OWN)
+
+    def static(self, asked: Request) -> Response:
+        """Style and scripts of the pages."""
+        name = asked.path_params["file"]
+        if name not in _STATIC:
+            return _missing(name)
+        room, kind = _STATIC[name]
+        content = (resources.files("dbdyno") / room / "templates" / name).read_bytes()
+        return _answer(content, f"{kind}; charset=utf-8", _OWN)
+
+    def exported(self, asked: Request) -> Response:
+        """A table or picture of a report."""
+        study, name = _study(asked), asked.path_params["file"]
+        kind = _EXPORTED.get(name.rpartition(".")[2])
+        try:
+            if kind is None:
+                raise FileNotFoundError(name)
+            content = self.inside.read(study, "report", name)
+        except OSError:
+            return _missing(name)
+        return _answer(content, kind, "default-src 'none'; style-src 'unsafe-inline'; sandbox")
+
+    def _live(self, watch: StudyWatch) -> Response:
+        has_report = self.inside.has(watch.name, "report.html")
+        return self._page("live.html.j2", study=watch.name, has_report=has_report, watch=watch)
+
+    def _page(self, template: str, **values: object) -> Response:
+        page = self._templates.get_template(template).render(**values)
+        return _answer(page.encode(), "text/html; charset=utf-8", _OWN)
+
+    def _is_study(self, name: str) -> bool:
+        has = self.inside.has
+        return is_name(name) and (has(name, "study.json") or has(name, "runs"))
+
+    def _look(self, name: str) -> StudyWatch | None:
+        """A study as it is now; one that is watched has been looked at a second ago."""
+        if not self._is_study(name):
+            return None
+        channel = self._channels.get(name)
+        if channel is not None and channel.watchers:
+            return channel.watch
+        watch = StudyWatch(self.inside, name)
+        watch.look()
+        return watch
+
+
+def make_app(store: Path, hosts: Collection[str], *, token: str = "") -> Admission:
+    """The application that serves a store to those who may read it; see `Admission`."""
+    routes = Pages(Inside(store)).routes()
+    return Admission(Starlette(routes=routes), hosts=hosts, token=token)
+
+
+def _study(asked: Request) -> str:
+    return str(asked.path_params["study"])
+
+
+def _date(unix_s: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(min(unix_s, 2**35)))
+
+
+def _place(ratio: float) -> float:
+    """Where a ratio lies in the small picture: 60 is none, four times is at the right end."""
+    return round(60 + 55 * max(-1.0, min(1.0, math.log(ratio) / math.log(4))), 1)
+
+
+def _missing(name: str) -> Response:
+    return PlainTextResponse(f"there is no `{name[:200]}` here\n", 404, headers=_HEADERS)
+
+
+def _json(document: Mapping[str, object]) -> Response:
+    return JSONResponse(document, headers={**_HEADERS, "Content-Security-Policy": _OWN})
+
+
+def _answer(content: bytes, kind: str, policy: str) -> Response:
+    headers = {**_HEADERS, "Content-Security-Policy": policy}
+    return Response(content, media_type=kind, headers=headers)

@@ -1,0 +1,152 @@
+"""The list of a store's studies, newest first; what a study's folder says is read once, and again
+when it has changed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from html import unescape
+
+from dbdyno.serve.inside import Inside
+from dbdyno.serve.plan import declaration, number_of, read_json, text_of
+from dbdyno.serve.tails import JournalTail
+from dbdyno.store.places import ANSWER, LIVE, PARTIAL
+from dbdyno.store.study_journal import is_alive, session_of
+
+_DESCRIPTION = re.compile(rb'<meta name="description" content="([^"]{1,2000})">')
+_HEAD_BYTES = 4000
+MOST_ROWS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A study in the list."""
+
+    study: str
+    question: str
+    answer: str
+    """Empty: there is none yet."""
+    state: str
+    """`running`, `killed`, `stopped`, `complete`, `idle`."""
+    changed_unix_s: float
+    machine: str
+    runs: int
+    planned: int
+    effect: tuple[float, float, float] | None = None
+    """The largest ratio to the baseline with its 95 % interval, for a small picture."""
+    share: float | None = None
+    """Of a study that runs: how much is done."""
+
+
+@dataclass(slots=True)
+class Home:
+    """The studies of a store."""
+
+    inside: Inside
+    _rows: dict[str, tuple[tuple[float, ...], Row]] = field(default_factory=dict)
+    """Study → when its files were changed, and its row as of then."""
+
+    def rows(self, words: str = "", most: int = MOST_ROWS) -> tuple[Sequence[Row], int]:
+        """Rows that have all of `words`, what runs first and then the newest, and how many there
+        are."""
+        names = self.inside.folders()
+        rows = [row for name in names if (row := self._row(name)) is not None]
+        wanted = words.lower().split()
+        rows = [row for row in rows if all(word in _words(row) for word in wanted)]
+        rows.sort(key=lambda row: (row.state != "running", -row.changed_unix_s, row.study))
+        return rows[:most], len(rows)
+
+    def running(self) -> Sequence[Row]:
+        """Studies that are carried out now."""
+        return [row for row in self.rows()[0] if row.state == "running"]
+
+    def _row(self, study: str) -> Row | None:
+        changed = self._changed(study)
+        if not changed[0] and not changed[1]:
+            return None
+        kept, row = self._rows.get(study, ((), None))
+        if row is None or kept != changed or row.state == "running":
+            row = self._read(study, changed)
+            self._rows[study] = changed, row
+        return row
+
+    def _changed(self, study: str) -> tuple[float, ...]:
+        """When what a row is made of was changed: `study.json`, `runs`, then the rest."""
+        times = []
+        for name in ("study.json", "runs", ANSWER, LIVE, "report.html"):
+            at = 0.0
+            with suppress(OSError):
+                at = self.inside.state(study, name).st_mtime
+            times.append(at)
+        return tuple(times)
+
+    def _read(self, study: str, changed: tuple[float, ...]) -> Row:
+        declared, answer = declaration(self.inside, study), read_json(self.inside, study, ANSWER)
+        folders = self.inside.folders(study, "runs")
+        ended = {name.partition("~")[0] for name in folders if not name.endswith(PARTIAL)}
+        planned = {run.run for run in declared.runs}
+        session, share, over = self._session(study)
+        if session and not over:
+            state = "running" if is_alive(session) else "killed"
+        elif planned and planned <= ended:
+            state = "complete"
+        else:
+            state = "stopped" if folders else "idle"
+        return Row(
+            study=study,
+            question=declared.question or study,
+            answer=text_of(answer.get("text")) or self._described(study),
+            state=state,
+            changed_unix_s=max(changed),
+            machine=self._machine(study, sorted(ended)),
+            runs=len(ended & planned) if planned else len(ended),
+            planned=len(planned),
+            effect=_largest(answer.get("effects")),
+            share=share if state == "running" else None,
+        )
+
+    def _session(self, study: str) -> tuple[dict[str, object], float, bool]:
+        """The last command's session, how far it came, and whether it has ended in order."""
+        entries = JournalTail(self.inside, study, LIVE).fresh()[0]
+        share = 0.0
+        for entry in reversed(entries):
+            progress = entry.get("progress")
+            if isinstance(progress, dict):
+                share = number_of(progress.get("share"))
+                break
+        return dict(session_of(entries)), share, any("ended" in entry for entry in entries)
+
+    def _described(self, study: str) -> str:
+        """The answer in a report's head: of studies from before there was a file of it."""
+        with suppress(OSError):
+            head = self.inside.read(study, "report.html", most=_HEAD_BYTES)
+            match = _DESCRIPTION.search(head)
+            if match:
+                return text_of(unescape(match[1].decode(errors="replace")))
+        return ""
+
+    def _machine(self, study: str, folders: Sequence[str]) -> str:
+        for name in folders[:1]:
+            facts = read_json(self.inside, study, "runs", name, "facts.json")
+            host = facts.get("host")
+            processor = host.get("processor") if isinstance(host, dict) else None
+            if isinstance(processor, dict):
+                return text_of(processor.get("model"))
+        return ""
+
+
+def _largest(effects: object) -> tuple[float, float, float] | None:
+    """The ratio that is farthest from 1, with its interval."""
+    ratios: list[tuple[float, float, float]] = []
+    for effect in effects if isinstance(effects, list) else ():
+        if isinstance(effect, dict):
+            low, ratio, high = (number_of(effect.get(name)) for name in ("low", "ratio", "high"))
+            if 0 < low <= ratio <= high:
+                ratios.append((low, ratio, high))
+    return max(ratios, key=lambda ends: max(ends[1], 1 / ends[1]), default=None)
+
+
+def _words(row: Row) -> str:
+    return f"{row.study} {row.question} {row.answer} {row.state} {row.machine}".lower()

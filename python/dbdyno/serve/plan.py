@@ -1,0 +1,110 @@
+"""What a study's folder declares, read leniently: a list of studies needs no sound study."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from dbdyno.serve.inside import Inside
+
+Json = Mapping[str, object]
+
+_LARGEST = 1e300
+LONGEST = 2000
+"""Characters of a text that is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCell:
+    """One run of the plan."""
+
+    run: str
+    cell: str
+    block: int
+    clients: tuple[int, ...]
+    """Of each step, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """A study's question and plan."""
+
+    question: str
+    source: str
+    scale: str
+    metric: str
+    runs: tuple[PlannedCell, ...]
+    factors: tuple[str, ...] = ()
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """In the order of their first runs."""
+        return tuple(dict.fromkeys(run.cell for run in self.runs))
+
+    @property
+    def blocks(self) -> tuple[int, ...]:
+        """Numbers of the blocks, ascending."""
+        return tuple(sorted({run.block for run in self.runs}))
+
+
+NOTHING = Declaration("", "", "", "", ())
+
+
+def read_json(inside: Inside, *parts: str) -> Json:
+    """The JSON object of a file; empty for anything else."""
+    with suppress(OSError, ValueError, RecursionError):
+        document = json.loads(inside.read(*parts))
+        if isinstance(document, dict):
+            return document
+    return {}
+
+
+def declaration(inside: Inside, study: str) -> Declaration:
+    """What `study.json` says; nothing where it says nothing that can be understood."""
+    document = read_json(inside, study, "study.json")
+    declared, plan = _object(document.get("study")), _object(document.get("plan") or document)
+    primary = _object(declared.get("primary"))
+    return Declaration(
+        question=text_of(declared.get("question")),
+        source=text_of(declared.get("source")),
+        scale=text_of(plan.get("scale")),
+        metric=text_of(primary.get("metric")) or "throughput",
+        runs=tuple(_runs(plan.get("runs"))),
+    )
+
+
+def text_of(value: object) -> str:
+    """A text to be shown, of bounded length; empty for what is none."""
+    return value[:LONGEST] if isinstance(value, str) else ""
+
+
+def number_of(value: object) -> float:
+    """A number; 0 for what is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return 0.0
+    return value if abs(value) < _LARGEST else 0.0
+
+
+def _runs(value: object) -> Iterator[PlannedCell]:
+    for run in value if isinstance(value, list) else ():
+        name, steps = text_of(_object(run).get("id")), _object(run).get("steps")
+        if not name:
+            continue
+        clients = [
+            int(number_of(_object(step).get("clients")))
+            for step in (steps if isinstance(steps, list) else ())
+        ]
+        cell = name.partition("-")[2].replace(",", ", ") or name
+        block = int(number_of(_object(run).get("block")))
+        yield PlannedCell(name, cell, block, tuple(clients))
+
+
+def _object(value: object) -> Json:
+    return value if isinstance(value, dict) else {}
+
+
+def list_of(value: object) -> Sequence[object]:
+    """A list; an empty one for what is none."""
+    return value if isinstance(value, list) else ()

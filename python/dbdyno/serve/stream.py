@@ -1,0 +1,130 @@
+"""Server-sent events of a study: one look a second for all who watch it, and backfill for who
+comes late or was cut off."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from dbdyno.serve.panels import Line, Lines, Point, rank_of
+from dbdyno.serve.watching import StudyWatch
+
+LOOK_S = 1.0
+MOST_KEPT = 600
+"""Events that who was cut off for a while gets at once; later everything anew."""
+MOST_WATCHERS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event with its number."""
+
+    number: int
+    kind: str
+    data: str
+
+    def bytes(self) -> bytes:
+        """As it is sent; JSON has no line feeds of its own."""
+        return f"id: {self.number}\nevent: {self.kind}\ndata: {self.data}\n\n".encode()
+
+
+@dataclass(slots=True)
+class Channel:
+    """A study that somebody watches."""
+
+    watch: StudyWatch
+    watchers: int = 0
+    _events: deque[Event] = field(default_factory=lambda: deque(maxlen=MOST_KEPT))
+    _number: int = 0
+    _state: str = ""
+    _fresh: asyncio.Event = field(default_factory=asyncio.Event)
+    _task: asyncio.Task[None] | None = None
+
+    async def events(self, last: int | None) -> AsyncIterator[bytes]:
+        """Everything there is, or what came after event `last`, and then what comes."""
+        self.watchers += 1
+        try:
+            await self._begin()
+            kept = self._events and last is not None and self._events[0].number <= last + 1
+            number = last if kept and last is not None and last <= self._number else None
+            if number is None:
+                number = self._number
+                for kind, data in self._everything():
+                    yield Event(number, kind, data).bytes()
+            while True:
+                for event in [event for event in self._events if event.number > number]:
+                    number = event.number
+                    yield event.bytes()
+                await self._fresh.wait()
+        finally:
+            self.watchers -= 1
+            if not self.watchers and self._task is not None:
+                self._task.cancel()
+                self._task = None
+
+    async def _begin(self) -> None:
+        if self._task is None:
+            self._look()
+            self._task = asyncio.create_task(self._go_on())
+
+    async def _go_on(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_S)
+            self._look()
+            self._fresh.set()
+            self._fresh = asyncio.Event()
+
+    def _look(self) -> None:
+        self.watch.look()
+        if self.watch.changed:
+            self.watch.changed = False
+            state = _dumped(self.watch.state())
+            if state != self._state:
+                self._state = state
+                self._add("state", state)
+        points = self.watch.lines.taken()
+        if points:
+            self._add("points", _dumped(points_of(self.watch.lines, points)))
+        self._add("progress", _dumped(self.watch.progress()))
+
+    def _add(self, kind: str, data: str) -> None:
+        self._number += 1
+        self._events.append(Event(self._number, kind, data))
+
+    def _everything(self) -> list[tuple[str, str]]:
+        lines = self.watch.lines
+        whole = {line: list(points) for line, points in lines.points.items()}
+        return [
+            ("state", self._state),
+            ("all-points", _dumped(points_of(lines, whole))),
+            ("progress", _dumped(self.watch.progress())),
+        ]
+
+
+def points_of(lines: Lines, points: dict[Line, list[Point]]) -> dict[str, object]:
+    """Panels and points as a page reads them."""
+    names = {panel for panel, _ in points}
+    return {
+        "panels": {
+            name: {"title": panel.title, "unit": panel.unit, "rank": rank_of(panel)}
+            for name, panel in lines.panels.items()
+            if name in names
+        },
+        "lines": [[panel, whose, there] for (panel, whose), there in points.items()],
+    }
+
+
+def last_seen(header: str | None) -> int | None:
+    """The number of the last event that a browser got."""
+    with suppress(ValueError, TypeError):
+        if header is not None and len(header) < 20:
+            return int(header)
+    return None
+
+
+def _dumped(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,129 @@
+"""What a study says while it is carried out, for who watches it from another process.
+
+`live.log` is of the last command that measured the study: who it is, how far it is, what it has
+printed, the answer after each block. `notes.log` has marks that people have set, from whatever
+process, and stays.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+
+from dbdyno.errors import StoreError
+from dbdyno.formats.documents import dump_json
+from dbdyno.model import Note
+from dbdyno.store.disk import replace_file, writing
+from dbdyno.store.journal import Entry, Journal, read_journal
+from dbdyno.store.places import ANSWER, LIVE, NOTES
+
+MOST_OF_A_NOTE = 500
+"""Characters of a note that are kept."""
+
+
+class LiveLog:
+    """Appends what happens; lines that can't be written are lost without an error."""
+
+    def __init__(self, folder: Path, *, command: str, blocks: int) -> None:
+        self._folder = folder
+        path = folder / LIVE
+        with writing(path, size=4096):
+            path.unlink(missing_ok=True)
+        self._journal = Journal(path)
+        process = psutil.Process()
+        self._add(
+            "session",
+            {
+                "pid": process.pid,
+                "pid_started": process.create_time(),
+                "command": command,
+                "blocks": blocks,
+            },
+        )
+
+    def progress(self, share: float, left_s: tuple[float, float]) -> None:
+        """How much is done, from 0 to 1, and between which seconds it ends."""
+        self._add("progress", {"share": round(share, 4), "left_s": [round(s) for s in left_s]})
+
+    def run(self, run: str, state: str) -> None:
+        """A run was started, or has ended as its manifest says."""
+        self._add("run", {"run": run, "is": state})
+
+    def line(self, text: str) -> None:
+        """A line for people."""
+        self._add("line", text)
+
+    def answer(self, answer: Mapping[str, object]) -> None:
+        """The answer after a block, kept in a file of its own, too."""
+        self._add("answer", answer)
+        with suppress(StoreError):
+            keep_answer(self._folder, answer)
+
+    def end(self, state: str) -> None:
+        """The command is over."""
+        self._add("ended", state)
+        self._journal.close()
+
+    def _add(self, kind: str, value: object) -> None:
+        self._journal.add({kind: value, "at": time.time()})
+
+
+def keep_answer(folder: Path, answer: Mapping[str, object]) -> None:
+    """Writes `answer.json`, for lists of studies. Raises `StoreError`."""
+    replace_file(folder / ANSWER, dump_json(answer))
+
+
+def is_alive(session: Mapping[str, object]) -> bool:
+    """Whether the process of a session still runs on this machine."""
+    pid, started = session.get("pid"), session.get("pid_started")
+    if not isinstance(pid, int) or not isinstance(started, int | float):
+        return False
+    try:
+        process = psutil.Process(pid)
+        return abs(process.create_time() - started) < 1 and process.status() != "zombie"
+    except (psutil.Error, ValueError, OverflowError):
+        return False
+
+
+def session_of(entries: Sequence[Entry]) -> Mapping[str, object]:
+    """The session of a live log; empty where it has none."""
+    for entry in entries:
+        session = entry.get("session")
+        if isinstance(session, dict):
+            return session
+    return {}
+
+
+def running(root: Path) -> Iterator[str]:
+    """Names of the studies that a process of this machine carries out now."""
+    for path in sorted(root.glob(f"*/{LIVE}")):
+        entries = list(read_journal(path))
+        if is_alive(session_of(entries)) and not any("ended" in entry for entry in entries):
+            yield path.parent.name
+
+
+def add_note(folder: Path, text: str) -> Note:
+    """Sets a mark now. Raises `StoreError`."""
+    note = Note(time.time_ns(), " ".join(text.split())[:MOST_OF_A_NOTE])
+    journal = Journal(folder / NOTES)
+    journal.add({"note": note.text, "at": note.unix_ns})
+    journal.close()
+    return note
+
+
+def notes_of(folder: Path) -> tuple[Note, ...]:
+    """All marks of a study, in order of time."""
+    notes = (note_of(entry) for entry in read_journal(folder / NOTES))
+    return tuple(sorted(filter(None, notes), key=lambda note: note.unix_ns))
+
+
+def note_of(entry: Entry) -> Note | None:
+    """The mark that an entry holds."""
+    text, at = entry.get("note"), entry.get("at")
+    if not isinstance(text, str) or type(at) is not int or not 0 < at < 1 << 63:
+        return None
+    return Note(at, text[:MOST_OF_A_NOTE])
