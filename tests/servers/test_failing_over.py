@@ -74,7 +74,7 @@ def test_a_killed_node_of_group_replication_rejoins_the_group(tmp_path: Path) ->
         contents = {
             member.server.database.contents("written", checksum=True) for member in server.members
         }
-        assert [found.rows for found in contents] == [3]
+        assert [table.rows for table in contents] == [3]
 
 
 def written_to(target: Mapping[str, object], number: int) -> str:
