@@ -62,7 +62,7 @@ def study(
     clients: str = "1",
     more: str = "",
 ) -> str:
-    kind = "files" if generator in ("fio", "db_bench") else "postgresql"
+    kind = "files" if generator in ("fio", "db_bench") else "postgresql@system"
     (folder / "a.fio").write_text("[job]\n")
     file = folder / "tool.toml"
     file.write_text(

@@ -36,7 +36,7 @@ def loaded(folder: Path, level: str) -> StudyFile:
         (POOL, "sqlite", "does not support `sqlite`"),
         (POOL, "url:postgresql://u@h/d", "a server by URL"),
         (f'{POOL}, connection = {{ transport = "unix" }}', "postgresql:18.4", "over TCP"),
-        (f"{POOL}, connection = {{ tls = true }}", "postgresql:18.4", "asks for tls"),
+        (f"{POOL}, connection = {{ tls = true }}", "postgresql@system", "asks for tls"),
         ("most_clients = 9", "postgresql:18.4", "leaves no step"),
     ],
 )
@@ -55,7 +55,7 @@ def test_what_can_not_be_is_told_with_its_line(
     ],
 )
 def test_what_keeps_statements_may_have_them(level: str, tmp_path: Path) -> None:
-    load_study(str(study(tmp_path, level, load=STEPS)))
+    load_study(str(study(tmp_path, level, "postgresql@system", STEPS)))
 
 
 def test_a_proxy_is_part_of_what_a_study_is(tmp_path: Path) -> None:
