@@ -39,3 +39,26 @@ def test_a_refused_load_uses_up_as_many_numbers(
     assert inserted.lines[0] == "refused"
     assert len(inserted.lines) == 4
     assert loaded.lines == inserted.lines
+
+
+@pytest.mark.parametrize(
+    ("third", "next_numbers"),
+    [("a", [4, 6]), ("long", [1, 6])],
+    ids=["refused by its index", "refused before the first row"],
+)
+def test_a_refused_batch_of_postgresql_skips_its_numbers(
+    driven: Driven, third: str, next_numbers: list[int]
+) -> None:
+    """The server skips those of rows that it came to, and loaders those of the whole batch."""
+    if driven.driver != "pgsql":
+        pytest.skip("other servers have no sequences")
+    asked = {
+        "column": "(n serial PRIMARY KEY, v varchar(3) UNIQUE)",
+        "prefix": NUMBERED,
+        "rows": f"('a')|('b')|('{third}')|('d')|('e')",
+    }
+    inserted, loaded = (driven.fill(str(SCRIPT), loaders=n, **asked) for n in (0, 2))
+    assert inserted.complaint == loaded.complaint == ""
+    assert inserted.lines[0] == loaded.lines[0] == "refused"
+    first = [int(made.lines[1].split()[0]) for made in (inserted, loaded)]
+    assert first == next_numbers
