@@ -60,6 +60,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "list": ("listing.list_command", "List the bundled studies, and what the store holds."),
     "note": ("note.note", "Set a mark TEXT now, in the study that runs."),
     "prepare": ("bench.prepare", "Load a script's tables into the server at URL."),
+    "publish": ("publish.publish", "Write a stored STUDY as one file that anybody may read."),
     "quickstart": ("run.quickstart", "Measure what SQLite's settings cost, in two minutes."),
     "report": (
         "report.report",
@@ -124,7 +125,7 @@ def cli() -> None:
 _NEED_PROC = frozenset(
     (
         *("bench", "calibrate", "check", "classics", "doctor", "history"),
-        *("quickstart", "report", "resume", "run"),
+        *("publish", "quickstart", "report", "resume", "run"),
     )
 )
 """Verbs that read what processes do in /proc, or start the drawing program, which needs it."""

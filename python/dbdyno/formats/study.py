@@ -223,6 +223,8 @@ def _build(
         name=file.stem,
         question=document.question,
         source=document.source,
+        author=document.author,
+        licence=document.licence,
         primary=Primary(
             metric=metric,
             better=primary.better or ("lower" if lower else "higher"),

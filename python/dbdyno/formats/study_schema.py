@@ -219,6 +219,8 @@ class StudyDocument(Table):
 
     question: Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
     source: str | None = None
+    author: str = ""
+    licence: str = ""
     answer: Annotated[str | None, AfterValidator(answer_text)] = None
     leads: Annotated[list[LeadTable], BeforeValidator(as_list), Field(max_length=MOST_LEADS)] = (
         Field(default=[])

@@ -229,6 +229,10 @@ class Study:
     connection: Mapping[str, bool | str] = field(default_factory=dict)
     """What is said of the clients' connections in every cell."""
     published: tuple[Published, ...] = ()
+    author: str = ""
+    """Whoever asks the question, for citations; empty: not said."""
+    licence: str = ""
+    """Under which its results may be used, such as `CC-BY-4.0`; empty: not said."""
     published_note: str = ""
     """What is known of why ours differ from all of these: hardware, versions, scale."""
     collect: tuple[str, ...] = ()

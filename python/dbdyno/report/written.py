@@ -10,6 +10,7 @@ from dbdyno.report.analysis.analyse import analyse
 from dbdyno.report.analysis.unmeasured import NotMeasured, not_measured
 from dbdyno.report.answer.answer import tally
 from dbdyno.report.answer.first import first_answer
+from dbdyno.report.answer.measured import measured_words
 from dbdyno.report.answer.remarks import remarks
 from dbdyno.report.answer.so_far import SoFar, so_far
 from dbdyno.report.charts import charts
@@ -40,6 +41,8 @@ class Written:
     """Cells, or blocks of cells, that the answer does not speak of."""
     so_far: SoFar | None = None
     """The same answer as data."""
+    measured: tuple[str, ...] = ()
+    """When and on what it was measured; the day first, where it is known."""
     picture: Path | None = None
     """The first chart that the study names, or otherwise the first, as SVG; `None` without
     pictures."""
@@ -105,5 +108,6 @@ def _write(
         verdicts=tally(analysis),
         not_measured=not_measured(analysis),
         so_far=so_far(analysis),
+        measured=measured_words(analysis),
         picture=picture,
     )

@@ -24,8 +24,8 @@ def script_gate(analysis: Analysis) -> Iterator[Gate]:
                 named.append(words)
     for script, named in files.items():
         if len(named) > 1:
-            told = f"Runs of `{script}` had different files: {enumerated(named)}."
-            yield Gate("Script", "doubtful", told, "script changed between runs")
+            text = f"Runs of `{script}` had different files: {enumerated(named)}."
+            yield Gate("Script", "doubtful", text, "script changed between runs")
 
 
 GATE = Judge(25, script_gate)

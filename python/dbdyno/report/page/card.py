@@ -1,0 +1,60 @@
+"""The card that links to a published study show: 1200 × 630 pixels, with question, answer, picture,
+machine and date."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from html import escape
+
+import vl_convert
+
+WIDTH, HEIGHT = 1200, 630
+_MARGIN = 60
+_LETTER = 0.52
+"""Width of a letter in font sizes, about."""
+
+
+def card_svg(question: str, answer: str, picture: str, measured: str) -> str:
+    """The card as SVG; `picture` is one, or empty."""
+    inner = WIDTH - 2 * _MARGIN
+    parts, y = [], _MARGIN
+    for text, size, weight, most in ((question, 44, "bold", 2), (answer, 28, "normal", 4)):
+        for line in _lines(text, int(inner / (size * _LETTER)), most):
+            y += round(size * 1.25)
+            parts.append(
+                f'<text x="{_MARGIN}" y="{y}" font-size="{size}" font-weight="{weight}" '
+                f'fill="#111">{escape(line)}</text>'
+            )
+        y += 14
+    room = HEIGHT - _MARGIN - 30 - y
+    if picture and room > 60:
+        parts.append(_placed(picture, _MARGIN, y, inner, room))
+    foot = _lines(measured, int(inner / (20 * _LETTER)), 1)
+    parts.append(
+        f'<text x="{_MARGIN}" y="{HEIGHT - 36}" font-size="20" fill="#444">'
+        f"{escape(foot[0] if foot else '')}</text>"
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" '
+        f'viewBox="0 0 {WIDTH} {HEIGHT}" font-family="Liberation Sans, Arial, sans-serif">'
+        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>{"".join(parts)}</svg>'
+    )
+
+
+def card_png(svg: str) -> bytes:
+    """The card as PNG."""
+    return bytes(vl_convert.svg_to_png(svg, scale=1))
+
+
+def _lines(text: str, columns: int, most: int) -> list[str]:
+    return textwrap.wrap(text, columns, max_lines=most, placeholder=" …")
+
+
+def _placed(picture: str, x: int, y: int, width: int, height: int) -> str:
+    """A picture within these bounds, its proportions kept."""
+    place = f'x="{x}" y="{y}" width="{width}" height="{height}" preserveAspectRatio="xMinYMin meet"'
+    head = re.match(r"<svg[^>]*>", picture)
+    assert head is not None, "a picture of ours is an SVG"
+    kept = re.sub(r'\s(?:width|height)="[^"]*"', "", head[0])
+    return kept.replace("<svg", f"<svg {place}", 1) + picture[head.end() :]
