@@ -116,6 +116,8 @@ def test_a_source_that_nobody_has_is_told_with_its_line(tmp_path: Path) -> None:
     file = study(tmp_path, 'generator = "db_bench"\noptions = { benchmark = "fillseq" }')
     file.write_text(f'collect = ["tlb"]\n{file.read_text()}')
 
-    with pytest.raises(StudyError, match="expected `hardware`, `tables`, or a file; found `tlb`") as caught:
+    with pytest.raises(
+        StudyError, match="expected `hardware`, `tables`, or a file; found `tlb`"
+    ) as caught:
         load_study(str(file))
     assert caught.value.line == 1

@@ -18,6 +18,11 @@ def levels(*parts: tuple[float, int], cv: float = 0.02, seed: int = 1) -> np.nda
     return np.concatenate([rng.normal(mean, cv * mean, n) for mean, n in parts])
 
 
+def nightly(*values: object) -> Any:
+    """Thousands of simulated series; `make check` has the shortest of them."""
+    return pytest.param(*values, marks=pytest.mark.nightly)
+
+
 def test_a_slow_down_is_found_at_its_place() -> None:
     (change,) = history(levels((1000, 20), (900, 15))).changes
     assert change.index == 20
@@ -84,7 +89,7 @@ def no_more_than(found: int, count: int, rate: float) -> bool:
     return bool(stats.binomtest(found, count, rate, alternative="greater").pvalue > 0.01)
 
 
-@pytest.mark.parametrize("n", [8, 15, 30])
+@pytest.mark.parametrize("n", [8, nightly(15), nightly(30)])
 @pytest.mark.parametrize("noise", [lambda n, s: remembering(n, 0, s), heavy, spiky])
 def test_changes_found_where_none_is_are_as_few_as_said(
     n: int, noise: Callable[[int, int], np.ndarray]
@@ -95,8 +100,8 @@ def test_changes_found_where_none_is_are_as_few_as_said(
 @pytest.mark.parametrize(
     "memory",
     [
-        pytest.param(0.0, marks=pytest.mark.nightly),
-        pytest.param(0.3, marks=pytest.mark.nightly),
+        nightly(0.0),
+        nightly(0.3),
         0.5,
     ],
 )
@@ -107,7 +112,7 @@ def test_noise_that_remembers_itself_is_seldom_a_change(memory: float) -> None:
     assert not no_more_than(plain, 60, 0.05), "permutations alone would not do"
 
 
-@pytest.mark.parametrize(("drifting", "noises", "least"), [(False, 3, 0.8), (True, 6, 0.7)])
+@pytest.mark.parametrize(("drifting", "noises", "least"), [(False, 3, 0.8), nightly(True, 6, 0.7)])
 def test_steps_are_found(drifting: bool, noises: float, least: float) -> None:
     def stepped(seed: int) -> np.ndarray:
         step = np.where(np.arange(14) >= 7, noises, 0.0)
