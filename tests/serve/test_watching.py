@@ -101,8 +101,8 @@ def test_intervals_and_samples_become_lines(tmp_path: Path) -> None:
         writer.record(0, line, parse_record(line, number=1))
     writer.journal.phase("step 0", 1.0)
     writer.journal.metrics({"lite": [Metric("pages", "pages", "counter", "Pages")]})
-    for second in (1, 3):
-        at = 1_000_000_000 * second
+    for second in (1, 1.01, 3):
+        at = round(1_000_000_000 * second)
         writer.journal.samples([Sample(at, "lite", "pages", "", 10.0 * second)])
     seen.look()
     shown = {line: list(points) for line, points in seen.lines.points.items()}

@@ -17,6 +17,9 @@ from dbdyno.stats.histogram import merge_histograms, percentiles
 MOST_POINTS = 1800
 """Of a line, half an hour at one a second: what a browser gets when it opens the page."""
 LOADED = ("warm-up", "measure")
+_LEAST_APART_NS = 500_000_000
+"""Between two values of a counter: at edges of turns samples follow one another at once, and the
+kernel counts processor time in ticks."""
 _RANKS = {"p50": 50.0, "p95": 95.0, "p99": 99.0}
 
 
@@ -131,8 +134,12 @@ class Lines:
         if metric is None or metric.kind != "counter":
             return None if metric is None else sample.value
         key = cell, sample.source, sample.metric, sample.instance
-        before, self._before[key] = self._before.get(key), sample
-        if before is None or sample.unix_ns <= before.unix_ns or sample.value < before.value:
+        before = self._before.get(key)
+        apart_ns = _LEAST_APART_NS if before is None else sample.unix_ns - before.unix_ns
+        if 0 <= apart_ns < _LEAST_APART_NS:
+            return None
+        self._before[key] = sample
+        if before is None or apart_ns < 0 or sample.value < before.value:
             return None
         return (sample.value - before.value) / ((sample.unix_ns - before.unix_ns) / 1e9)
 
