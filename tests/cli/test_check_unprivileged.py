@@ -43,6 +43,7 @@ PGBOUNCER = (r"`tool:pgbouncer` is not on this machine: ", "install pgbouncer")
 COMPILER = ("functions in C need a compiler", "apt-get install gcc")
 CERTIFICATES = ("there is no program `openssl`", "apt-get install openssl")
 BINDING = ("there is no program `taskset`", "apt-get install util-linux")
+GALERA = ("`galera`", "rsync lsof")
 MOUNT = ("only root may mount a file system", ROOT)
 NETWORK = ("only root may make network namespaces", ROOT)
 REAL_TIME = ("only root may use a real-time class", ROOT)
@@ -58,6 +59,7 @@ LACKS: Mapping[str, tuple[int, tuple[tuple[str, str], ...]]] = {
     "engines-and-cores": (4, (MAVEN, BINDING)),
     "ext4-direct-io": (4, (FIO, MOUNT)),
     "ext4-direct-io-oltp": (4, (MAVEN, MOUNT, GROUPS)),
+    "failover-galera": (2, (GALERA,)),
     "file-per-table-ddl": (4, (MAVEN,)),
     "hundred-thousand-connections": (4, (MAVEN, PGBOUNCER)),
     "hyperthreading-utilisation": (0, ()),
