@@ -26,6 +26,8 @@ LONG_FILES: dict[str, str] = {}
 # Hosts a URL may name, and why. Packages come from wherever the machine's clients are set up for.
 HOSTS = {
     "127.0.0.1": "loopback",
+    "example.org": "for documents (RFC 2606)",
+    "www.w3.org": "the namespace of SVG",
 }
 
 # File → why it waits by the clock: nothing tells it that the condition holds.
