@@ -177,7 +177,7 @@ impl Scan {
             Expect::Results { statement } => statement,
             _ => None,
         });
-        self.scanned.discarded = false;
+        self.scanned.begin();
         self.sets = 0;
     }
 
@@ -186,7 +186,7 @@ impl Scan {
         buffer: &[u8],
         statements: &mut Statements<Statement>,
     ) -> Result<Progress, ProtocolError> {
-        while let Some(rest) = buffer.get(self.scanned.position..) {
+        while let Some(rest) = buffer.get(self.scanned.position()..) {
             // The last packet may have been skipped before it had arrived completely.
             if self.wanted && !self.continues {
                 return Ok(self.wants());
@@ -198,14 +198,14 @@ impl Scan {
             let Some(header) = backend::header(rest) else { break };
             let packet = &rest[HEADER_SIZE..];
             if self.skips(header.size, packet)? {
-                self.scanned.position += HEADER_SIZE + header.size;
+                self.scanned.advance(HEADER_SIZE + header.size);
                 self.continues = header.size == PACKET_SIZE_MAX;
                 continue;
             }
             let Some(payload) = packet.get(..header.size) else { break };
             self.next_sequence = header.sequence.wrapping_add(1);
             self.payload(payload, statements)?;
-            self.scanned.position += HEADER_SIZE + header.size;
+            self.scanned.advance(HEADER_SIZE + header.size);
         }
         Ok(Progress::More)
     }
@@ -431,13 +431,13 @@ impl Scan {
     /// The rows to be sent now are the next packets of the conversation.
     fn wants(&mut self) -> Progress {
         self.wanted = false;
-        Progress::Wanted { consumed: std::mem::take(&mut self.scanned.position) }
+        Progress::Wanted { consumed: self.scanned.take_position() }
     }
 
     fn done(&mut self) -> Progress {
         self.expect = Expect::Nothing;
         self.reply.more = self.sets > 1;
-        let consumed = std::mem::take(&mut self.scanned.position);
+        let consumed = self.scanned.take_position();
         let reply = std::mem::take(&mut self.reply);
         if let Some(next) = self.behind.pop_front() {
             self.begin(next);

@@ -135,7 +135,7 @@ impl Scan {
             return;
         }
         self.expect = expect;
-        self.scanned.discarded = false;
+        self.scanned.begin();
         self.load_failed = false;
         self.sets = 0;
         self.output = Output::Nothing;
@@ -151,19 +151,19 @@ impl Scan {
         buffer: &[u8],
         statements: &mut Statements<Statement>,
     ) -> Result<Progress, ProtocolError> {
-        while let Some(rest) = buffer.get(self.scanned.position..) {
+        while let Some(rest) = buffer.get(self.scanned.position()..) {
             let Some(header) = backend::header(rest)? else { break };
             let Header { tag, body_size } = header;
             if tag == backend::DATA_ROW || tag == backend::COPY_DATA {
                 self.count_row(tag)?;
-                self.scanned.position += HEADER_SIZE + body_size;
+                self.scanned.advance(HEADER_SIZE + body_size);
                 continue;
             }
             let Some(body) = rest.get(HEADER_SIZE..HEADER_SIZE + body_size) else { break };
             let over = self.message(tag, body, statements)?;
-            self.scanned.position += HEADER_SIZE + body_size;
+            self.scanned.advance(HEADER_SIZE + body_size);
             if over {
-                let consumed = std::mem::take(&mut self.scanned.position);
+                let consumed = self.scanned.take_position();
                 let reply = std::mem::take(&mut self.reply);
                 self.expect = Expect::Nothing;
                 if let Some(next) = self.behind.pop_front() {

@@ -68,12 +68,12 @@ impl Scan {
             return;
         }
         self.expect = Some(command);
-        self.scanned.discarded = false;
+        self.scanned.begin();
     }
 
     pub fn feed(&mut self, buffer: &[u8]) -> Result<Progress, ProtocolError> {
         while !self.ended {
-            let Some(rest) = buffer.get(self.scanned.position..) else { return Ok(Progress::More) };
+            let Some(rest) = buffer.get(self.scanned.position()..) else { return Ok(Progress::More) };
             let Some((element, head)) = element(rest)? else { return Ok(Progress::More) };
             let body = rest.get(head..head + element.body_size());
             // The text of an error is read; other strings are skipped.
@@ -85,9 +85,9 @@ impl Scan {
             } else {
                 self.pass(&element)?;
             }
-            self.scanned.position += head + element.body_size();
+            self.scanned.advance(head + element.body_size());
         }
-        let position = self.scanned.position;
+        let position = self.scanned.position();
         if buffer.len() < position {
             return Ok(Progress::More);
         }
@@ -101,12 +101,12 @@ impl Scan {
 
     /// The reply is complete.
     fn finish(&mut self) -> Progress {
-        let consumed = std::mem::take(&mut self.scanned.position);
+        let consumed = self.scanned.take_position();
         let reply = std::mem::take(&mut self.reply);
         (self.begun, self.ended, self.extent) = (false, false, Extent::default());
         self.expect = self.behind.pop_front();
         if self.expect.is_some() {
-            self.scanned.discarded = false;
+            self.scanned.begin();
         }
         Progress::Done { reply, consumed }
     }
