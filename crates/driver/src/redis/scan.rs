@@ -73,7 +73,9 @@ impl Scan {
 
     pub fn feed(&mut self, buffer: &[u8]) -> Result<Progress, ProtocolError> {
         while !self.ended {
-            let Some(rest) = buffer.get(self.scanned.position()..) else { return Ok(Progress::More) };
+            let Some(rest) = buffer.get(self.scanned.position()..) else {
+                return Ok(Progress::More);
+            };
             let Some((element, head)) = element(rest)? else { return Ok(Progress::More) };
             let body = rest.get(head..head + element.body_size());
             // The text of an error is read; other strings are skipped.
