@@ -86,9 +86,10 @@ def summary(**changes: object) -> bytes:
     return _line("summary", **{**fields, **changes})
 
 
-def plan(clients: int) -> bytes:
-    """The engine's answer to `plan`: one process, whatever the spec says."""
-    document = {
+def plan(clients: int, *, scripts: int = 0) -> bytes:
+    """The engine's answer to `plan`: one process, whatever the spec says. `scripts`: that were
+    asked for their data, of which none says any."""
+    document: dict[str, object] = {
         "schema": 2,
         "engine_version": "0.1.0",
         "clients": clients,
@@ -108,6 +109,8 @@ def plan(clients: int) -> bytes:
         "is_local": True,
         "back_off": {"first_ms": 10, "longest_ms": 250, "give_up_s": 60.0},
     }
+    if scripts:
+        document["volumes"] = [None] * scripts
     return json.dumps(document).encode() + b"\n"
 
 

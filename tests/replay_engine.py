@@ -22,12 +22,16 @@ def main() -> int:
     if sys.argv[1:] == ["version"]:
         sys.stdout.write('{"engine_version": "0.1.0", "schema": 2}\n')
         return 0
-    spec = json.loads(sys.stdin.buffer.read())
+    specs = [json.loads(line) for line in sys.stdin.buffer.read().splitlines()]
+    if sys.argv[1] == "plan":
+        for asked in specs:
+            groups = asked["groups"]
+            scripts = len(groups) if "--scripts" in sys.argv else 0
+            say(lines.plan(groups[0]["clients"], scripts=scripts))
+        return 0
+    (spec,) = specs
     options = spec["groups"][0].get("options", {})
     clients = spec["groups"][0]["clients"]
-    if sys.argv[1] == "plan":
-        say(lines.plan(clients))
-        return 0
     if not Path(spec["target"].get("path", "here")).parent.is_dir():
         say(lines.fatal("connection", "unable to open database file"))
         return 4
