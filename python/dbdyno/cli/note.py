@@ -19,9 +19,9 @@ from dbdyno.store.study_journal import MOST_OF_A_NOTE
 @click.option("--study", help="The study's name in the store.  [default: the one that runs]")
 @store_option
 def note(text: str, study: str | None, store: Path) -> None:
-    """Set a mark TEXT now, in the study that runs: `dbdyno note "vacuum started"`.
+    """Set a mark TEXT now, in the study that runs.
 
-    It stands in the panels of the live page and of the report.
+    `dbdyno note "vacuum started"`: it stands in the panels of the live page and of the report.
     """
     words = " ".join(text.split())
     if not words:
