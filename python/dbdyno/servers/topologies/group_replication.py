@@ -82,10 +82,13 @@ class GroupNode(MysqlServer):
         return f"{self._address}:{self._group_port}"
 
     def _configure(self) -> None:
+        if self._data.exists():
+            self._take_port()
+            self._asked = {**self._of_group(), **self._own}
         super()._configure()
-        if not self._data.exists():
-            return
-        group = {
+
+    def _of_group(self) -> Mapping[str, str]:
+        return {
             "plugin_load_add": "group_replication.so",
             "server_id": str(self._nodes.index(self) + 1),
             "report_host": self._address,
@@ -96,9 +99,6 @@ class GroupNode(MysqlServer):
             "group_replication_group_seeds": ",".join(n.group_address for n in self._nodes),
             "group_replication_recovery_get_public_key": "ON",
         }
-        self._asked = {**group, **self._own}
-        super()._configure()
-        self._asked = self._own
 
     def _serve(self, limit_s: float = _JOIN_LIMIT_S) -> None:
         """A node that was killed alone joins the group that goes on without it."""
@@ -112,27 +112,32 @@ class GroupNode(MysqlServer):
 
     def state(self) -> Mapping[str, Any]:
         """Its state in the group, how many nodes it sees in it, and the transactions it has."""
+        return self.only(_STATE)
+
+    def only(self, statement: str) -> Mapping[str, Any]:
+        """The only row of an answer."""
+        return only_row(self.execute(statement), statement)
+
+    def execute(self, *statements: str) -> Sequence[Mapping[str, Any]]:
+        """Sends them in a session of their own; returns the rows of the last."""
         session = self.inside()
         try:
-            return only_row(session.rows(_STATE), _STATE)
+            return [session.rows(statement) for statement in statements][-1]
         finally:
             session.close()
 
-    def join(self, *, first: bool = False) -> None:
-        """Becomes a node of the group, or begins it."""
+    def join(self) -> None:
+        """Becomes a node of the group that there is."""
+        self.execute(self._start())
+
+    def begin(self) -> None:
+        """Begins the group, as its only node so far."""
+        bootstrap = "SET GLOBAL group_replication_bootstrap_group = {}"
+        self.execute(bootstrap.format("ON"), self._start(), bootstrap.format("OFF"))
+
+    def _start(self) -> str:
         target: Mapping[str, Any] = self.target("tcp")
-        session = self.inside()
-        try:
-            if first:
-                session.rows("SET GLOBAL group_replication_bootstrap_group = ON")
-            session.rows(
-                f"START GROUP_REPLICATION USER = '{target['user']}',"
-                f" PASSWORD = '{target['password']}'"
-            )
-            if first:
-                session.rows("SET GLOBAL group_replication_bootstrap_group = OFF")
-        finally:
-            session.close()
+        return "START GROUP_REPLICATION USER = '{user}', PASSWORD = '{password}'".format(**target)
 
 
 class GroupReplication(Several):
@@ -145,9 +150,9 @@ class GroupReplication(Several):
     def _join(self, *, new: bool) -> None:
         if new:
             for node in self._nodes.values():
-                _execute(node, REPLICATION.dialect.new_log)
+                node.execute(REPLICATION.dialect.new_log)
         if not any(node.online() for node in self._nodes.values()):
-            _most_advanced([*self._nodes.values()]).join(first=True)
+            _most_advanced([*self._nodes.values()]).begin()
         for node in self._nodes.values():
             if node.state()["state"] == "OFFLINE":
                 node.join()
@@ -167,27 +172,13 @@ class GroupReplication(Several):
         REPLICATION.settle(self._members, limit_s)
 
 
-def _execute(node: GroupNode, statement: str) -> None:
-    session = node.inside()
-    try:
-        session.rows(statement)
-    finally:
-        session.close()
-
-
 def _most_advanced(nodes: Sequence[GroupNode]) -> GroupNode:
     """The node that has all transactions which any of them has: it begins the group again."""
     executed = [node.state()["executed"] for node in nodes]
-    for node in nodes:
-        session = node.inside()
-        try:
-            own = node.state()["executed"]
-            subsets = " AND ".join(f"GTID_SUBSET('{other}', '{own}')" for other in executed)
-            statement = f"SELECT {subsets} AS has_all"
-            if only_row(session.rows(statement), statement)["has_all"]:
-                return node
-        finally:
-            session.close()
+    for node, own in zip(nodes, executed, strict=True):
+        subsets = " AND ".join(f"GTID_SUBSET('{other}', '{own}')" for other in executed)
+        if node.only(f"SELECT {subsets} AS has_all")["has_all"]:
+            return node
     raise ServerError("no node has all transactions of the group", hint="; ".join(executed))
 
 
