@@ -79,6 +79,7 @@ def no_pictures(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
 def every_turn_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """No turn is set aside for processor time that a busy machine gave to others."""
     monkeypatch.setattr("dbdyno.stats.turns.MOST_STOLEN", math.inf)
+    monkeypatch.setattr("dbdyno.stats.turns.MOST_SHARED", math.inf)
 
 
 @pytest.fixture

@@ -219,7 +219,7 @@ def stolen(shares: Sequence[float], what: str = "stolen") -> tuple[str | None, .
     least disturbed pairs stay, `LEAST_LEFT` of them, if they lost at most `MOST_SHARED`: a
     machine whose processors are always shared has no others.
     """
-    most = min(max(MOST_SHARED, MOST_STOLEN), _limit(MOST_STOLEN, shares))
+    most = min(MOST_SHARED, _limit(MOST_STOLEN, shares))
     return tuple(
         f"{100 * share:.0f}\u202f% of the processors' time was {what}" if share > most else None
         for share in shares
