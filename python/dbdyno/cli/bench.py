@@ -52,7 +52,6 @@ from dbdyno.store import Store
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
-
 _COMPARED = 5
 """Repeats of a comparison: fewer leave most differences open."""
 _SETTING = re.compile(r"[A-Za-z_][\w.]*")
@@ -182,13 +181,12 @@ def bench(
     unless --repeat says otherwise. The result is kept in the store as a study of its own, with its
     report beside it; with --json `dbdyno report` writes that.
     """
-    load = load_of(**pace)
     compared = against is not None or bool(settings)
     bench_plan = BenchPlan(
         url=url,
         script=script,
         options=options,
-        load=load,
+        load=load_of(**pace),
         seed=seed,
         prepare=prepare,
         cleanup=cleanup,
@@ -203,8 +201,9 @@ def bench(
     broken = [text for run in results for text in _broken(run.summary, limits)]
     kept, alone = results[0].kept, bench_plan.repeat == 1 and not compared
     if as_json:
-        document = run_document(bench_plan, results[0]) if alone else None
-        document = document or sides_document(bench_plan, results)
+        document = (
+            run_document(bench_plan, results[0]) if alone else sides_document(bench_plan, results)
+        )
         say_json({**document, "kept": kept, "broken": broken})
     else:
         print_run(results[0]) if alone else print_sides(results)
@@ -301,8 +300,8 @@ def _judge(summary: StepSummary) -> None:
         window, codes = format_duration(summary.window_s), error_codes(summary)
         raise NotValidError(
             f"no event was completed in the window of {window}; errors: {codes or 'none'}",
-            hint="what the errors say must be mended first: `--on-error all=stop` stops at the "
-            "first one and tells it whole"
+            hint="fix what the errors report first: `--on-error all=stop` stops at the "
+            "first and shows it in full"
             if codes
             else "an event may take longer than the window: a longer --time, or see where the "
             "script's event waits",

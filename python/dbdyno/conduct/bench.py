@@ -117,10 +117,8 @@ def bench(
         call.place.forgotten = False
         kept = call.place.folder.stored.name if store is not None else None
         results = [_result(run, call.script, kept) for run in ended if run.summaries]
-        failures = [run.failure for run in ended] + [call.raised]
-        first = next((failure for failure in failures if failure is not None), None)
-        if results[-1].failure is None and first is not None:
-            results[-1] = replace(results[-1], failure=first)
+        if results[-1].failure is None:
+            results[-1] = replace(results[-1], failure=call.first_failure)
         return tuple(results)
 
 
@@ -168,8 +166,7 @@ class _Call:
 
     def failure(self) -> LabError | None:
         """Why nothing was measured."""
-        failures = [run.failure for run in self.ended() if run.failure is not None]
-        failure = failures[0] if failures else None
+        failure = self.first_failure
         if isinstance(failure, InterruptedRunError):
             return InterruptedRunError("interrupted before anything was measured")
         if isinstance(failure, StatementError) and "prepare" in self.phases[-1:]:
@@ -180,9 +177,11 @@ class _Call:
             )
         return failure
 
-    def has_failed(self) -> bool:
-        """Whether a run failed, or all of it was ended."""
-        return self.raised is not None or any(run.failure is not None for run in self.events)
+    @property
+    def first_failure(self) -> LabError | None:
+        """Of the runs, or what ended all of them."""
+        of_runs = (run.failure for run in self.events if run.failure is not None)
+        return next(of_runs, self.raised)
 
     def see(self, event: Event) -> None:
         """Takes note of what the end is judged by."""
@@ -209,6 +208,7 @@ def _conducted(
     study = study_of(bench_plan, script, sides)
     own = own_collectors(study, folders) if store is not None else ()
     plan = plan_of(study, bench_plan.seed, measured=measured)
+    _try_settings(sides)
 
     def opened(
         cell: Cell, folders: Sequence[Path], logs: Path, launch: Launch
@@ -219,7 +219,6 @@ def _conducted(
 
     with (
         scratch_folder("bench") as scratch,
-        _settings_tried(sides, scratch),
         one_run_folder(store or Store(scratch / "store"), study, plan) as place,
     ):
         call = _Call(script, place)
@@ -245,12 +244,12 @@ def _conducted(
         try:
             for batch in batches(plan, plan.runs):
                 conduct_batch(setting, batch, place.folder)
-                if call.has_failed():
+                if call.first_failure is not None:
                     break
         except LabError as error:
             call.raised = error
         if len(plan.runs) > 1 and handling.cleanup and call.phases:
-            _clean_up(bench_plan, engine, observe, quiet=call.has_failed())
+            _clean_up(bench_plan, engine, observe, quiet=call.first_failure is not None)
         yield call
 
 
@@ -268,34 +267,35 @@ def _sides(bench_plan: BenchPlan) -> tuple[BenchSide, ...]:
     return sides_of(bench_plan.url, bench_plan.against, bench_plan.settings, stem)
 
 
-@contextmanager
-def _settings_tried(sides: Sequence[BenchSide], scratch: Path) -> Iterator[None]:
+def _try_settings(sides: Sequence[BenchSide]) -> None:
     """Raises `ServerError` for a setting that sessions can't have, before anything is measured."""
     for side in sides:
         if side.settings:
-            opened = open_server(f"url:{side.url}", {}, scratch, session=side.settings)
-            with opened as server:
+            with (
+                scratch_folder("settings") as logs,
+                open_server(f"url:{side.url}", {}, logs, session=side.settings) as server,
+            ):
                 server.start()
-    yield
 
 
 def _handlings(plan: Plan, handling: Handling) -> Mapping[str, Handling]:
-    """Tables are made in the first run on each database. A single run drops them at its end, the
-    last of several ones can't: it may not come to be."""
+    """What each run does with the tables, by its id: the first on each database loads them. A
+    single run drops them at its end; several leave it to `_clean_up`, since a failure may end the
+    bench before its last run."""
+    cleanup = handling.cleanup and len(plan.runs) == 1
     found: dict[str, Handling] = {}
     seen: set[str] = set()
     for run in plan.runs:
         first = run.cell.provision not in seen
         seen.add(run.cell.provision)
-        alone = handling.cleanup and len(plan.runs) == 1
-        found[run.id] = Handling(handling.prepare if first else "no", alone)
+        found[run.id] = Handling(handling.prepare if first else "no", cleanup)
     return found
 
 
 def _clean_up(
     bench_plan: BenchPlan, engine: Engine, observe: RecordObserver, *, quiet: bool
 ) -> None:
-    """Drops the tables on every database; `quiet` where another failure is to be told."""
+    """Drops the tables on every database; `quiet`: another failure is reported already."""
     for url in dict.fromkeys(filter(None, (bench_plan.against, bench_plan.url))):
         alone = replace(bench_plan, url=url, against=None, settings={}, repeat=1)
         with suppress(LabError) if quiet else nullcontext():
