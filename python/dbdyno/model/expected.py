@@ -39,12 +39,17 @@ class SortedErrors:
     @property
     def too_many_undeclared(self) -> bool:
         """More undeclared ones than are tolerated."""
-        return sum(self.undeclared.values()) > MOST_ERRORS * self.tried
+        return self.unexpected > MOST_ERRORS * self.tried
 
     @property
     def expected(self) -> int:
         """Errors that are part of the load."""
         return sum(self.declared.values())
+
+    @property
+    def unexpected(self) -> int:
+        """Errors that are not part of it."""
+        return sum(self.undeclared.values())
 
     def share(self, errors: int) -> float:
         """So many errors as a share of all that was tried; 0 where nothing was."""

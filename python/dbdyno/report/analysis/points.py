@@ -152,6 +152,7 @@ def points_of(material: Material, ordered: Iterable[Cell]) -> Iterable[Point]:
 
 def _figures(run: RunMaterial, step: int, expected: Mapping[str, float]) -> BlockFigures:
     summary = run.summaries[step]
+    errors = sorted_errors(summary, expected)
     series = run.series.get(step)
     rates = series.events_per_s if series else np.empty(0)
     measured = series.measured if series else np.empty(0, dtype=np.bool_)
@@ -164,8 +165,8 @@ def _figures(run: RunMaterial, step: int, expected: Mapping[str, float]) -> Bloc
         counted=run.manifest.status == "complete"
         and status == "complete"
         and not summary.interrupted,
-        faults=faults(run.manifest, summary, expected),
-        errors=sorted_errors(summary, expected),
+        faults=faults(run.manifest, summary, errors),
+        errors=errors,
         summary=summary,
         stability=stability(rates[measured], series.interval_s if series else 1.0),
         warm_up=mser5(np.concatenate([rates[:first], rates[measured]])),

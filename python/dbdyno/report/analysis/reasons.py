@@ -115,7 +115,7 @@ def _why(lost: Sequence[BlockFigures], absent: Callable[[], str]) -> str:
     failing = [one for one in lost if one.counted and one.errors.too_many_undeclared]
     if failing:
         errors = [one.errors for one in failing]
-        shares = [f"{100 * one.share(sum(one.undeclared.values())):.2g}" for one in errors]
+        shares = [f"{100 * one.share(one.unexpected):.2g}" for one in errors]
         most = f"{max(map(float, shares)):g} %"
         up_to = "up to " if len(set(shares)) > 1 else ""
         word = tried_word(failing[0].summary.generator)

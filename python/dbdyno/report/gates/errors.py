@@ -15,7 +15,7 @@ from dbdyno.report.terms.wording import count, percent
 
 def _errors(analysis: Analysis) -> Gate:
     blocks = all_blocks(analysis)
-    errors = sum(sum(figures.errors.undeclared.values()) for figures in blocks)
+    errors = sum(figures.errors.unexpected for figures in blocks)
     tried = sum(figures.errors.tried for figures in blocks)
     what = " and ".join(dict.fromkeys(tried_word(figures.summary.generator) for figures in blocks))
     if tried == 0:

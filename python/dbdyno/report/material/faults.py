@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from dbdyno.model import RateSearch, RunManifest, StepSummary, abilities
-from dbdyno.model.expected import SortedErrors, sorted_errors
+from dbdyno.model.expected import SortedErrors
 from dbdyno.model.limits import SATURATED, fell_behind
 
 
-def faults(
-    run: RunManifest, summary: StepSummary, expected: Mapping[str, float]
-) -> tuple[str, ...]:
-    """Why this step is excluded from verdicts, a few words each; empty: it is included.
-    `expected`: errors that belong to the load, code → share."""
-    return tuple(_faults(run, summary, expected))
+def faults(run: RunManifest, summary: StepSummary, errors: SortedErrors) -> tuple[str, ...]:
+    """Why this step is excluded from verdicts, a few words each; empty: it is included. `errors`
+    are those of `summary`."""
+    return tuple(_faults(run, summary, errors))
 
 
-def _faults(run: RunManifest, summary: StepSummary, expected: Mapping[str, float]) -> Iterator[str]:
+def _faults(run: RunManifest, summary: StepSummary, errors: SortedErrors) -> Iterator[str]:
     if summary.search is not None:
         yield from _without_answer(summary.search)
-    yield from _of_errors(summary, sorted_errors(summary, expected))
+    yield from _of_errors(summary, errors)
     for load in run.loads:
         if load.sent is not None and load.rows is not None and load.rows < load.sent:
             yield f"rows are missing in `{load.table}`"
@@ -43,7 +41,7 @@ def _of_errors(summary: StepSummary, errors: SortedErrors) -> Iterator[str]:
 
 def undeclared_fault(summary: StepSummary, errors: SortedErrors) -> str:
     """The share of what failed without being declared, in words."""
-    share = 100 * errors.share(sum(errors.undeclared.values()))
+    share = 100 * errors.share(errors.unexpected)
     codes = ", ".join(filter(None, errors.undeclared)) if errors.expects else ""
     undeclared = f", with codes that the study does not expect: {codes}" if codes else ""
     return f"{share:.2g} % of its {tried_word(summary.generator)} failed{undeclared}"
