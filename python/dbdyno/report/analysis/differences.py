@@ -8,6 +8,7 @@ from dbdyno.report.analysis.load_parts import CLIENTS, differing_parts, load_of_
 from dbdyno.report.analysis.side import HOST_FACTORS, WINDOW, Difference, Side
 from dbdyno.report.material.imported import arrival_of, differing
 from dbdyno.report.material.material import OF_A_RUN, RunMaterial
+from dbdyno.report.material.script_files import brief_file
 
 
 def one_study(a: Side, b: Side) -> bool:
@@ -118,9 +119,9 @@ def _version(run: RunMaterial) -> str:
 
 
 def _script_file(run: RunMaterial) -> str:
-    """Origin and digest; empty where an earlier version did not say."""
+    """Origin and digest; empty where an earlier version did not note them."""
     file = run.manifest.script_file
-    return "" if file is None else f"{file.origin} {file.sha256[:8]}"
+    return "" if file is None else brief_file(file)
 
 
 def _values(side: Side, read: Callable[[RunMaterial], str]) -> str:

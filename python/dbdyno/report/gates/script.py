@@ -6,25 +6,16 @@ from collections.abc import Iterator
 
 from dbdyno.report.analysis.analyse import Analysis
 from dbdyno.report.gates.gate import Gate, Judge
+from dbdyno.report.material.script_files import brief_file, script_files
 from dbdyno.report.terms.wording import enumerated
-
-_SHOWN = 8
-"""Characters of a digest."""
 
 
 def script_gate(analysis: Analysis) -> Iterator[Gate]:
-    """Where runs of one script name had different files; earlier versions did not note the file."""
-    files: dict[str, list[str]] = {}
-    for run in analysis.material.runs:
-        file = run.manifest.script_file
-        if file is not None:
-            named = files.setdefault(run.manifest.script, [])
-            words = f"{file.origin} {file.sha256[:_SHOWN]}"
-            if words not in named:
-                named.append(words)
-    for script, named in files.items():
-        if len(named) > 1:
-            text = f"Runs of `{script}` had different files: {enumerated(named)}."
+    """Where runs of one script name had different files."""
+    for script, files in script_files(analysis.material.runs).items():
+        if len(files) > 1:
+            named = enumerated([*map(brief_file, files)])
+            text = f"Runs of `{script}` had different files: {named}."
             yield Gate("Script", "doubtful", text, "script changed between runs")
 
 

@@ -11,6 +11,7 @@ from dbdyno.formats.stored_study import IMPORTED, ONE_CALL
 from dbdyno.report.analysis.analyse import Analysis
 from dbdyno.report.analysis.points import label
 from dbdyno.report.material.material import OF_A_RUN, RunMaterial
+from dbdyno.report.material.script_files import script_files
 from dbdyno.report.terms.table import Column, Table
 from dbdyno.report.terms.wording import number
 
@@ -273,14 +274,10 @@ def versions(analysis: Analysis) -> Table:
 
 def _scripts(analysis: Analysis) -> list[tuple[str, str]]:
     """Origin and digest of each script's files."""
-    seen: dict[str, list[str]] = {}
-    for run in analysis.material.runs:
-        file = run.manifest.script_file
-        if file is not None:
-            words = f"{file.origin}, SHA-256 {file.sha256}"
-            if words not in seen.setdefault(run.manifest.script, []):
-                seen[run.manifest.script].append(words)
-    return [(f"script {name}", "; ".join(files)) for name, files in seen.items()]
+    return [
+        (f"script {name}", "; ".join(f"{file.origin}, SHA-256 {file.sha256}" for file in files))
+        for name, files in script_files(analysis.material.runs).items()
+    ]
 
 
 def seeds(analysis: Analysis) -> Table:
