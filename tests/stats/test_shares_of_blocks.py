@@ -11,6 +11,7 @@ from dbdyno.stats import (
     Verdict,
     judge_shares,
     share_effect_of_blocks,
+    would_be_found,
 )
 from dbdyno.stats.paired import effect_of
 
@@ -31,6 +32,7 @@ def test_it_is_student_s_t_over_the_differences_of_blocks() -> None:
     assert effect.p == pytest.approx(reference.p)
     assert effect.interval() == pytest.approx((reference.low95, reference.high95))
     assert effect.interval(0.90) == pytest.approx((reference.low90, reference.high90))
+    assert would_be_found(effect) == pytest.approx(would_be_found(reference))
 
 
 def test_blocks_that_agree_are_no_more_certain_than_trials() -> None:

@@ -67,13 +67,12 @@ def would_be_found(effect: PairedEffect | ShareEffect, level: float = 0.05) -> f
     """The smallest effect that a study with this much noise finds with a chance of 80 %, in
     logarithms, or of shares their difference; [0, ∞). `level`: p below which it counts as found.
 
-    Of ratios: as `detectable`, by the standard error and its degrees of freedom. Of shares: that
-    of `difference_found`, up or down from the baseline's share, whichever is larger and can be.
+    Of ratios, and of shares compared over blocks: as `detectable`, by the standard error and its
+    degrees of freedom. Of other shares: that of `difference_found`, up or down from the baseline's
+    share, whichever is larger and can be.
     """
-    if isinstance(effect, PairedEffect):
+    if isinstance(effect, (PairedEffect, BlockShareEffect)):
         return _noncentrality(effect.degrees, level) * effect.standard_error
-    if isinstance(effect, BlockShareEffect):
-        return effect.found_at(level, POWER)
     ends = [end for end in difference_found(effect, level, POWER) if end is not None]
     return max(ends, default=math.inf)
 

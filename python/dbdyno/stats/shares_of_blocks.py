@@ -1,9 +1,9 @@
-"""Two shares compared over blocks, where what is counted depends on one another: of statements that
-conflict, the next often does, and blocks differ by more than chance would have it.
+"""Compares two shares block by block, for trials that are not independent: a conflict makes another
+more likely, so that blocks differ by more than independent trials would.
 
-The observation is the block: t over the differences of its shares. Blocks that agree by chance are
-no more certain than independent trials would be (Agresti and Caffo's variance, which also holds
-where nothing failed).
+The observation is the block: t on the differences of shares. Their standard error is at least that
+of independent trials (Agresti and Caffo's variance), so that blocks which agree by chance, or in
+which nothing failed, have an interval too.
 """
 
 import math
@@ -26,6 +26,11 @@ class BlockShareEffect(ShareEffect):
     """Candidate less baseline, block by block."""
 
     @property
+    def degrees(self) -> int:
+        """Degrees of freedom of t."""
+        return self.blocks - 1
+
+    @property
     def difference(self) -> float:
         """The mean over blocks."""
         return float(np.mean(self.differences))
@@ -37,24 +42,18 @@ class BlockShareEffect(ShareEffect):
         return max(of_blocks, math.sqrt(variance_of_difference(self.baseline, self.candidate)))
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """t with a degree of freedom a block less one, within [−1, 1]."""
-        reach = t_percentile((1 + confidence) / 2, self.blocks - 1) * self.standard_error
+        """By t, within [−1, 1]."""
+        reach = t_percentile((1 + confidence) / 2, self.degrees) * self.standard_error
         return max(-1.0, self.difference - reach), min(1.0, self.difference + reach)
 
     @cached_property
     def p(self) -> float:
         """Of no difference: two-sided t."""
-        return 2 * t_above(abs(self.difference) / self.standard_error, self.blocks - 1)
+        return 2 * t_above(abs(self.difference) / self.standard_error, self.degrees)
 
     def p_outside(self, margin: float) -> float:
         """Of a difference beyond ±`margin`: two one-sided t tests."""
-        return t_above((margin - abs(self.difference)) / self.standard_error, self.blocks - 1)
-
-    def found_at(self, level: float, power: float) -> float:
-        """The difference that would be found at `level` with a chance of `power`."""
-        degrees = self.blocks - 1
-        reach = t_percentile(1 - level / 2, degrees) + t_percentile(power, degrees)
-        return reach * self.standard_error
+        return t_above((margin - abs(self.difference)) / self.standard_error, self.degrees)
 
     method = "t over blocks"
 
@@ -62,7 +61,7 @@ class BlockShareEffect(ShareEffect):
 def share_effect_of_blocks(
     baseline: Sequence[Share], candidate: Sequence[Share]
 ) -> BlockShareEffect | NotComparable:
-    """The effect of paired blocks, an entry a block on both sides."""
+    """The effect of paired blocks; both sides have an entry for each block."""
     if len(baseline) < 2:
         return NotComparable("one block holds no spread, so no interval can be given")
     differences = [

@@ -227,7 +227,8 @@ def stolen(shares: Sequence[float], what: str = "stolen") -> tuple[str | None, .
 
 
 def _limit(most: float, disturbances: Sequence[float]) -> float:
-    """`most`, or what the least disturbed pairs had where that is more."""
+    """The disturbance up to which a pair stays: `most`, or that of the least disturbed pairs if it
+    is more."""
     return max([most, *sorted(disturbances)[: math.ceil(LEAST_LEFT * len(disturbances))]])
 
 
