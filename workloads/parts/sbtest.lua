@@ -184,15 +184,19 @@ function sbtest.transaction(writes)
     sql.statement(connection, "COMMIT")
 end
 
-function sbtest.point_selects(times)
-  return repeated(times or sysbench.opt.point_selects, function(number)
-    local statement, id = sql.prepare(connection,
-      ("SELECT c FROM sbtest%d WHERE id=?"):format(number), sql.INTEGER)
+-- Statements whose only parameter is the id of a random row; `%d` stands for the table's number.
+local function by_id(times, text)
+  return repeated(times, function(number)
+    local statement, id = sql.prepare(connection, text:format(number), sql.INTEGER)
     return function()
       id:set(any_id())
       statement:execute()
     end
   end)
+end
+
+function sbtest.point_selects(times)
+  return by_id(times or sysbench.opt.point_selects, "SELECT c FROM sbtest%d WHERE id=?")
 end
 
 local function ranges(times, select)
@@ -232,14 +236,7 @@ function sbtest.range_selects()
 end
 
 function sbtest.index_updates()
-  return repeated(sysbench.opt.index_updates, function(number)
-    local statement, id = sql.prepare(connection,
-      ("UPDATE sbtest%d SET k=k+1 WHERE id=?"):format(number), sql.INTEGER)
-    return function()
-      id:set(any_id())
-      statement:execute()
-    end
-  end)
+  return by_id(sysbench.opt.index_updates, "UPDATE sbtest%d SET k=k+1 WHERE id=?")
 end
 
 function sbtest.non_index_updates()
@@ -254,25 +251,17 @@ function sbtest.non_index_updates()
   end)
 end
 
-local function prepare_delete(number)
-  return sql.prepare(connection, ("DELETE FROM sbtest%d WHERE id=?"):format(number), sql.INTEGER)
-end
+local DELETE = "DELETE FROM sbtest%d WHERE id=?"
 
 function sbtest.deletes()
-  return repeated(1, function(number)
-    local statement, id = prepare_delete(number)
-    return function()
-      id:set(any_id())
-      statement:execute()
-    end
-  end)
+  return by_id(1, DELETE)
 end
 
 -- Deletes, each followed by an insert of the same id.
 function sbtest.delete_inserts()
   local deletes = {}
   for number = 1, sysbench.opt.tables do
-    deletes[number] = { prepare_delete(number) }
+    deletes[number] = { sql.prepare(connection, DELETE:format(number), sql.INTEGER) }
   end
   local times = is_redshift() and 0 or sysbench.opt.delete_inserts
   return repeated(times, function(number)
