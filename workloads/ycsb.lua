@@ -61,15 +61,15 @@ sysbench.cmdline.commands = {
   cleanup = { drop_records },
 }
 
--- The number of the client's insert number `index`: clients share the numbers behind the loaded
--- ones, each has every so many-th.
+-- The record of the client's insert number `index`, from 0: client t of n inserts every n-th record
+-- after the loaded ones.
 local function own(index)
   local clients = sysbench.opt.threads
   return found.recordcount + sysbench.tid % clients + index * clients
 end
 
--- The key of a record that is there: a drawn number behind the loaded ones means the client's own
--- insert before it, since others' may not be committed yet.
+-- The key of a record that is there. A number after the loaded ones becomes the client's own newest
+-- insert at or below it, since those of others may not be committed yet.
 local function chosen()
   local number = record()
   if number >= found.recordcount then

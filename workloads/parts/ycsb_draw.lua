@@ -7,15 +7,15 @@ local ffi = require("ffi")
 
 local draw = {}
 
-local unit, uniform = sysbench.rand.uniform_double, nil
+local unit = sysbench.rand.uniform_double
 local floor, log, min = math.floor, math.log, math.min
 
 local THETA = 0.99
 -- YCSB scrambles numbers of this range, whose ζ it has precomputed.
 local SCRAMBLED, SCRAMBLED_ZETA = 1e10, 26.46902820178302
 
--- A whole number from `low` to `high`, all alike.
-function uniform(low, high)
+-- A whole number from `low` to `high`, each as likely.
+local function uniform(low, high)
   return low + min(floor(unit() * (high - low + 1)), high - low)
 end
 
@@ -46,7 +46,8 @@ local function zeta(n)
     + THETA / 12 * (first ^ (-THETA - 1) - n ^ (-THETA - 1))
 end
 
--- A function that draws 0 to items - 1, the lower the likelier; `grown`: of so many items by now.
+-- A function that draws 0 to items - 1, the lower the likelier. Its argument, if any, is how many
+-- items there are by now.
 local function zipfian(items, zeta_n)
   local known = items
   zeta_n = zeta_n or zeta(items)

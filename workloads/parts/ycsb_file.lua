@@ -16,7 +16,7 @@ local DEFAULTS = {
   exponential_percentile = 95, exponential_frac = 0.8571428571,
 }
 
--- What says how YCSB's client works, and what to use here.
+-- Properties that say how YCSB's client works, and what to use here.
 local ELSEWHERE = {
   threadcount = "--clients", target = "--rate", maxexecutiontime = "--time",
   db = "the URL",
@@ -30,7 +30,8 @@ local ALLOWED = {
   scanlengthdistribution = { uniform = true, zipfian = true },
 }
 
-local ASKED = {
+-- Properties that are refused, with the value that is.
+local REFUSED = {
   dataintegrity = "true", readallfieldsbyname = "true",
 }
 
@@ -120,7 +121,8 @@ local function check(found)
   return found
 end
 
-local function named_as_not_read(given)
+-- Names the properties of `given` that nothing has read.
+local function print_unread(given)
   local names = {}
   given.workload = nil
   for name in pairs(given) do
@@ -138,9 +140,9 @@ function file.properties()
   for name in sysbench.opt.file:gmatch("[^,]+") do
     read(trimmed(name), given)
   end
-  for name, expected in pairs(ASKED) do
-    if given[name] and given[name].value == expected then
-      error(("%s: %s=%s: not supported"):format(given[name].from, name, expected), 0)
+  for name, value in pairs(REFUSED) do
+    if given[name] and given[name].value == value then
+      error(("%s: %s=%s: not supported"):format(given[name].from, name, value), 0)
     end
   end
   for name, default in pairs(DEFAULTS) do
@@ -158,7 +160,7 @@ function file.properties()
   if found.insertcount == "" then
     found.insertcount = found.recordcount - found.insertstart
   end
-  named_as_not_read(given)
+  print_unread(given)
   return check(found)
 end
 

@@ -1,5 +1,5 @@
--- YCSB's records as hashes of Valkey and Redis, with the commands of its client for them: a sorted
--- set of all keys by their hash is what scans use.
+-- YCSB's records as hashes of Valkey and Redis, with the commands of its client for them. Scans use
+-- a sorted set of all keys by their hash.
 
 local hashes = {}
 
@@ -44,11 +44,8 @@ function hashes.prepare(found, key_of, value)
   end)
 end
 
--- All that the index names, records that a load has inserted too.
+-- All that the index names, which includes records that a load has inserted.
 function hashes.cleanup()
-  if sysbench.tid % sysbench.opt.threads ~= 0 then
-    return
-  end
   local con = dbdyno.keys.connect()
   repeat
     local names = con:command("ZRANGE", INDEX, 0, AT_ONCE - 1)
