@@ -31,7 +31,7 @@ class FaultTable(Table):
 
 
 def fault_complaints(tables: Sequence[FaultTable], load: LoadTable) -> Iterator[Complaint]:
-    """All that is wrong with a timetable beside the load's keys."""
+    """All that is wrong with the faults' timetable in this load."""
     if not tables:
         return
     if load.measure is None or load.events is not None:
@@ -44,6 +44,7 @@ def fault_complaints(tables: Sequence[FaultTable], load: LoadTable) -> Iterator[
             None,
         )
         return
+    faults = [table.fault() for table in tables]
     free_s, before = 0.0, "the window's beginning"
     for number, table in enumerate(tables):
         path = ("fault", str(number))
@@ -52,9 +53,8 @@ def fault_complaints(tables: Sequence[FaultTable], load: LoadTable) -> Iterator[
         if table.times > 1 and not isinstance(table.at, str) and not table.every:
             message = '`times` needs `every`, or `at = "random"`'
             yield (*path, "times"), message, 'such as every = "20 s"'
-    for due in timetable([table.fault() for table in tables], load.measure, 0):
-        number = [table.fault() for table in tables].index(due.fault)
-        path = ("fault", str(number))
+    for due in timetable(faults, load.measure, 0):
+        path = ("fault", str(faults.index(due.fault)))
         if due.fault.at_s is not None and due.at_s < free_s:
             yield path, f"at {due.at_s:g} s a fault is due while {before} lasts", None
         if due.at_s + due.fault.for_s > load.measure:
