@@ -20,7 +20,7 @@ from dbdyno.report.page.card import HEIGHT, WIDTH, card_png, card_svg
 from dbdyno.report.page.citation import Citation, store_digest
 from dbdyno.report.page.drawing import kept_script
 from dbdyno.report.page.redaction import Redaction, names_in
-from dbdyno.report.written import Written, write
+from dbdyno.report.written import write
 from dbdyno.store import Store
 
 _TYPES = {
@@ -70,15 +70,11 @@ def publish(store: Path, study: str, *, url: str = "") -> Published:
         url=url,
     )
     answer = redaction.clean(written.first)
-    svg = card_svg(citation.question, answer, drawn, _measured(written))
-    html = html.replace("</head>", f"{_head(citation, answer, url)}</head>", 1)
+    svg = card_svg(citation.question, answer, drawn, " · ".join(written.measured))
+    html = html.replace("</head>", f"{_head(citation, answer)}</head>", 1)
     html = html.replace("</main>", f"{_cite(citation)}</main>", 1)
     html = html.replace(_SCRIPT, script)
     return Published(html, card_png(svg), dict(redaction.replaced))
-
-
-def _measured(written: Written) -> str:
-    return " · ".join(written.measured)
 
 
 def _names(study: Study) -> dict[str, str]:
@@ -113,8 +109,9 @@ def _with_files(html: str, files: Path, redaction: Redaction) -> str:
     return re.sub(pattern, inside, html)
 
 
-def _head(citation: Citation, answer: str, url: str) -> str:
+def _head(citation: Citation, answer: str) -> str:
     """What links to the page show of it."""
+    url = citation.url
     picture = re.sub(r"\.html?$", "", url) + ".png" if url else ""
     tags = {
         "og:type": "article",

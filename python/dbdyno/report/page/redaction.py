@@ -37,13 +37,14 @@ class Redaction:
     def clean(self, text: str) -> str:
         """The text without addresses, paths and names."""
         text = _URL.sub(lambda match: self._count(match[0], _kind_of(match[0])), text)
-        text = _PATH.sub(lambda match: self._count(match[0], "[path]"), text)
+        text = self._replace(_PATH, "[path]", text)
         for name, instead in self.names.items():
             pattern = rf"(?<![\w.-]){re.escape(name)}(?!\w)"
-            for name_there in re.findall(pattern, text):
-                self._count(name_there, instead)
-            text = re.sub(pattern, instead, text)
+            text = self._replace(re.compile(pattern), instead, text)
         return text
+
+    def _replace(self, pattern: re.Pattern[str], instead: str, text: str) -> str:
+        return pattern.sub(lambda match: self._count(match[0], instead), text)
 
     def _count(self, text: str, instead: str) -> str:
         self.replaced[text] += 1
