@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from dbdyno.formats.stored_study import IMPORTED, ONE_CALL
 from dbdyno.report.analysis.analyse import Analysis
@@ -29,9 +29,9 @@ def provenance(analysis: Analysis) -> Mapping[str, Table]:
 
 def notes_table(analysis: Analysis) -> Table:
     """What people have marked beside the runs."""
-    columns = (Column("When", "when"), Column("Note", "note"))
+    columns = (Column("When (UTC)", "when"), Column("Note", "note"))
     rows = [
-        (time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(note.unix_ns / 1e9)), note.text)
+        (f"{datetime.fromtimestamp(note.unix_ns // 10**9, UTC):%Y-%m-%d %H:%M:%S}", note.text)
         for note in analysis.material.notes
     ]
     return Table("notes", "Notes", columns, tuple(rows))
