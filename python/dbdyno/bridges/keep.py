@@ -179,8 +179,7 @@ def _runs(study: Study, sources: Sequence[Source]) -> list[tuple[PlannedRun, Ste
 
 
 def _fingerprint(name: str, sources: Sequence[Source], expected: Mapping[str, float]) -> str:
-    """Of the files and what is said of them: the same files with other errors expected are
-    another study."""
+    """Of the files and of the expected errors: the same files with others are another study."""
     shape = [
         name,
         *([sorted(expected.items())] if expected else []),

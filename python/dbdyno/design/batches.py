@@ -1,10 +1,10 @@
 """Which runs of a block are up at the same time, and in what order their turns are driven.
 
 Noise of a machine drifts over seconds to minutes. Cells that are compared are therefore set up
-together and driven in turns of a few seconds, wherever they can be up at the same time: they load
-the same script with the same options by the engine (or others too, if the study says so: each has a
-server and data of its own), and ask for the same state of what every
-process of the host sees. File systems, networks, limits and processors can be each run's own.
+together and driven in turns of a few seconds, wherever they can be up at the same time: the engine
+loads them by the same script with the same options, and they ask for the same state of what every
+process of the host sees. File systems, networks, limits and processors can be each run's own. With
+`together = "all"` scripts and options may differ, since each cell has a server and data of its own.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ def batches(plan: Plan, runs: Sequence[PlannedRun]) -> tuple[tuple[PlannedRun, .
 
 
 def together(cell: Cell, which: Together) -> str:
-    """Cells with the same key can be up together; a tool can't pause, so it stays alone. Tables of
-    two scripts or options can't be in one server that is somebody else's."""
+    """Cells with the same key can be up together; a tool can't pause, so it stays alone. Cells may
+    share a server by URL, which can't hold the tables of several scripts or options."""
     alone = "" if cell.abilities.can_pause else json.dumps(_plain(cell.levels))
     host = sorted((name, wish) for name, wish in cell.host.items() if name not in OWN_HOST_PARTS)
     work = [cell.script, _plain(cell.options)]
@@ -79,7 +79,7 @@ def together(cell: Cell, which: Together) -> str:
 
 
 BY_URL = "url:"
-"""Beginning of a provision: a server that was there before, and may be several cells'."""
+"""How a provision begins that is the URL of a running server."""
 
 
 def _plain(values: Mapping[str, object]) -> object:

@@ -23,7 +23,7 @@ ERRORS, RECONNECTS, STALL, FAILURE, RESET, GAP = (
     "errors", "reconnects", "stall", "failure", "counter reset", "collector gap",
 )  # fmt: skip
 FAULT, NOTE = "fault", "note"
-"""Made on purpose, by the study; set by people, to be seen."""
+"""A `[[fault]]` of the study; what somebody has marked with `dbdyno note`."""
 FAULTS = (FAULT, FAILURE, STALL, ERRORS, RECONNECTS, RESET, GAP)
 NOT_COUNTED = (WARM_UP, LEAD_IN)
 

@@ -24,7 +24,7 @@ def _blocks(analysis: Analysis) -> Gate:
     if least == 1 and not analysis.comparisons:
         told = "1 repeat: how far another would differ is open."
         if analysis.material.study.text.startswith(ONE_CALL):
-            told += " `dbdyno bench --repeat 5` shows it, and what `dbdyno compare` needs."
+            told += " `dbdyno bench --repeat 5` shows it, and gives `dbdyno compare` enough runs."
         return Gate("Blocks", "doubtful", told)
     if least < BLOCKS_FOR_INTERVAL:
         told = f"{least} block{'' if least == 1 else 's'} in some cell: no interval can be given."
