@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dbdyno.errors import StoreError
-from dbdyno.store.journal import Journal, Tail, dump_entry, map_entries, read_journal
+from dbdyno.store.journal import Journal, dump_entry, map_entries, read_journal
 
 ENTRIES: list[dict[str, object]] = [
     {"phase": "step 0", "start": 1.5},
@@ -69,28 +69,12 @@ def test_entries_of_threads_and_of_another_process_do_not_mix(tmp_path: Path) ->
         assert numbers == list(range(200))
 
 
-def test_a_tail_reads_what_is_new_and_begins_anew_with_another_file(tmp_path: Path) -> None:
-    path = tmp_path / "journal.log"
-    tail = Tail(path)
-    assert list(tail.fresh()) == []
-    path.write_bytes(CONTENT[:-5])
-    assert list(tail.fresh()) == ENTRIES[:2]
-    path.write_bytes(CONTENT)
-    assert list(tail.fresh()) == ENTRIES[2:]
-    assert list(tail.fresh()) == []
-
-    other = tmp_path / "other"
-    other.write_bytes(dump_entry({"a": 1}) * 40)
-    other.replace(path)
-    assert list(tail.fresh()) == [{"a": 1}] * 40
-
-
 def test_no_pipe_and_no_link_is_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "file").write_bytes(CONTENT)
     (tmp_path / "link").symlink_to(tmp_path / "file")
     for name in ("pipe", "link", "."):
-        assert list(Tail(tmp_path / name).fresh()) == []
+        assert list(read_journal(tmp_path / name)) == []
 
 
 def test_a_full_disk_costs_lines_and_no_run(tmp_path: Path) -> None:

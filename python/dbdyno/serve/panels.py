@@ -13,6 +13,7 @@ from dbdyno.errors import EngineError
 from dbdyno.formats.histograms import decode, event_responses
 from dbdyno.model import HistogramRecord, Metric, Sample
 from dbdyno.stats.histogram import merge_histograms, percentiles
+from dbdyno.store.journal import require_number
 
 MOST_POINTS = 1800
 """Of a line, half an hour at one a second: what a browser gets when it opens the page."""
@@ -163,13 +164,13 @@ def add_interval(
 def _add_interval(
     lines: Lines, cell: str, record: Mapping[str, object], origin_s: float
 ) -> Mapping[str, object]:
-    start_ns, end_ns = _number(record["start_ns"]), _number(record["end_ns"])
+    start_ns, end_ns = require_number(record["start_ns"]), require_number(record["end_ns"])
     length_s, at_s = (end_ns - start_ns) / 1e9, origin_s + end_ns / 1e9
     counters = cast("Mapping[str, object]", record["counters"])
     if length_s <= 0 or record["phase"] not in LOADED:
         return {}
     rates = {
-        name: _number(counters[name]) / length_s
+        name: require_number(counters[name]) / length_s
         for name in ("events", "reads", "writes", "other", "errors")
     }
     histograms = cast("Sequence[Mapping[str, object]]", record["histograms"])
@@ -192,9 +193,3 @@ def _add_interval(
         **{f"{name}_per_s": rate for name, rate in rates.items()},
         **{f"{name}_ms": value for name, value in times_ms.items()},
     }
-
-
-def _number(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"{value!r} is no number")
-    return value

@@ -75,35 +75,6 @@ class Journal:
                 os.close(self._file)
 
 
-class Tail:
-    """Reads a journal as it grows. What can't be read is nothing new."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._offset = 0
-        self._file: tuple[int, int] | None = None
-
-    def fresh(self) -> Iterator[Entry]:
-        """Entries since the last call, in order; from the beginning where the file is another."""
-        with suppress(OSError):
-            yield from map_entries(self._read())
-
-    def _read(self) -> bytes:
-        # A pipe in its place would never end.
-        file = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-        try:
-            state = os.fstat(file)
-            same = self._file == (state.st_dev, state.st_ino) and state.st_size >= self._offset
-            self._file = state.st_dev, state.st_ino
-            self._offset = self._offset if same else 0
-            content = os.pread(file, _MOST_BYTES, self._offset)
-        finally:
-            os.close(file)
-        whole = content[: content.rfind(b"\n") + 1]
-        self._offset += len(whole)
-        return whole
-
-
 def map_entries(content: bytes) -> Iterator[Entry]:
     """The entries of whole lines; those that are not as they were written are left out."""
     for line in content.splitlines():
@@ -113,7 +84,25 @@ def map_entries(content: bytes) -> Iterator[Entry]:
 
 
 def read_journal(path: Path) -> Iterator[Entry]:
-    """All entries of a journal; none where there is no such file."""
-    tail = Tail(path)
-    while entries := list(tail.fresh()):
-        yield from entries
+    """All entries of a journal; none where no file can be read. A link isn't followed."""
+    # A pipe in its place would never end.
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+    with suppress(OSError):
+        file, offset = os.open(path, flags), 0
+        try:
+            while whole := _whole_lines(os.pread(file, _MOST_BYTES, offset)):
+                offset += len(whole)
+                yield from map_entries(whole)
+        finally:
+            os.close(file)
+
+
+def require_number(value: object) -> float:
+    """The number in an entry or record. Raises `TypeError` for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{value!r} is not a number")
+    return value
+
+
+def _whole_lines(content: bytes) -> bytes:
+    return content[: content.rfind(b"\n") + 1]

@@ -67,10 +67,9 @@ def _recover(folder: Path) -> RunManifest | None:
 
 
 def _written(folder: Path, final: Path, left: Journalled, head: RunManifest) -> RunManifest:
-    records = list(_records(folder / RECORDS))
     with RunWriter(final, aside=f"{RECOVERED}{PARTIAL}") as writer:
         _copy_rest(folder, writer.folder)
-        ended_unix_s = max(left.last_unix_s, _replayed(records, left, writer))
+        ended_unix_s = max(left.last_unix_s, _replayed(_records(folder / RECORDS), left, writer))
         for turn in left.turns:
             writer.turn(turn)
         for known in left.distributions:
@@ -95,7 +94,9 @@ def _written(folder: Path, final: Path, left: Journalled, head: RunManifest) -> 
     return manifest
 
 
-def _replayed(records: list[tuple[bytes, Record]], left: Journalled, writer: RunWriter) -> float:
+def _replayed(
+    records: Iterator[tuple[bytes, Record]], left: Journalled, writer: RunWriter
+) -> float:
     """Writes the engine's records again; returns the wall clock at the end of the last."""
     calls, origin_ns, last_s, step = iter(left.calls), 0, 0.0, None
     for line, record in records:
@@ -114,10 +115,11 @@ def _records(file: Path) -> Iterator[tuple[bytes, Record]]:
         packed = file.read_bytes()
     except OSError:
         return
-    unpacker, text = zstandard.ZstdDecompressor().decompressobj(), b""
+    unpacker, pieces = zstandard.ZstdDecompressor().decompressobj(), []
     with suppress(zstandard.ZstdError):
         for start in range(0, len(packed), _PIECE_BYTES):
-            text += unpacker.decompress(packed[start : start + _PIECE_BYTES])
+            pieces.append(unpacker.decompress(packed[start : start + _PIECE_BYTES]))
+    text = b"".join(pieces)
     for number, line in enumerate(text[: text.rfind(b"\n") + 1].splitlines(), 1):
         try:
             yield line, parse_record(line, number=number)

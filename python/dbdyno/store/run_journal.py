@@ -26,7 +26,7 @@ from dbdyno.model import (
     StepSummary,
     TurnResult,
 )
-from dbdyno.store.journal import Entry, Journal, read_journal
+from dbdyno.store.journal import Entry, Journal, read_journal, require_number
 from dbdyno.store.places import HOST_JOURNAL, JOURNAL
 
 _T = TypeVar("_T")
@@ -177,12 +177,12 @@ class Journalled:
                 self.facts = cast("Mapping[str, object]", entry["facts"])
                 self._seen(self.manifest.started_unix_s)
             case "phase":
-                self._phase(str(value), _number(entry["start"]), entry["end"])
+                self._phase(str(value), require_number(entry["start"]), entry["end"])
             case "call":
-                step = None if value is None else int(_number(value))
-                self.calls.append(EngineCall(step, int(_number(entry["start"]))))
+                step = None if value is None else int(require_number(value))
+                self.calls.append(EngineCall(step, int(require_number(entry["start"]))))
             case "chosen":
-                self._choose(int(_number(value)), int(_number(entry["start"])))
+                self._choose(int(require_number(value)), int(require_number(entry["start"])))
             case "step":
                 self.steps.append(_RESULT.validate_python(value))
                 if entry["summary"] is not None:
@@ -195,12 +195,12 @@ class Journalled:
             case "metrics":
                 self.metrics[str(value)] = _METRICS.validate_python(entry["are"])
             case "samples":
-                self._samples(str(value), int(_number(entry["at"])), entry["values"])
+                self._samples(str(value), int(require_number(entry["at"])), entry["values"])
             case _:
                 pass  # of a later version
 
     def _phase(self, name: str, start_unix_s: float, end: object) -> None:
-        end_unix_s = None if end is None else _number(end)
+        end_unix_s = None if end is None else require_number(end)
         self.phases[name, start_unix_s] = end_unix_s
         self._seen(start_unix_s if end_unix_s is None else end_unix_s)
 
@@ -227,9 +227,3 @@ def journalled(folder: Path) -> Journalled:
     for name in (JOURNAL, HOST_JOURNAL):
         read.take(read_journal(folder / name))
     return read
-
-
-def _number(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"{value!r} is no number")
-    return value
