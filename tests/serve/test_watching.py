@@ -149,6 +149,17 @@ def test_who_was_cut_off_gets_what_was_missed_and_no_more(served: Served) -> Non
     assert served.events(path, 1, Last_Event_ID="x")[0][1] == "state"
 
 
+def test_a_number_of_an_earlier_server_is_none_of_a_later_one_s(
+    served: Served, tmp_path: Path
+) -> None:
+    path = "/api/studies/example/events"
+    last = served.events(path, 5)[-1][0]
+    with serving(tmp_path) as later:
+        events = later.events(path, 5, Last_Event_ID=str(last))
+    assert events[0][1] == "state"
+    assert events[-1][0] > last
+
+
 def test_two_watchers_cost_one_look(served: Served, tmp_path: Path) -> None:
     first, second = (served.events("/api/studies/example/events", 4) for _ in range(2))
     assert first[0][2] == second[0][2]

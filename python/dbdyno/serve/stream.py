@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -39,7 +40,9 @@ class Channel:
     watch: StudyWatch
     watchers: int = 0
     _events: deque[Event] = field(default_factory=lambda: deque(maxlen=MOST_KEPT))
-    _number: int = 0
+    _number: int = field(default_factory=lambda: time.time_ns() // 1_000_000)
+    """Of the newest event. It begins at the clock's milliseconds, which pass faster than events
+    come: a number from an earlier channel of the study is lower than all of this channel's."""
     _state: str = ""
     _fresh: asyncio.Event = field(default_factory=asyncio.Event)
     _task: asyncio.Task[None] | None = None
@@ -49,10 +52,10 @@ class Channel:
         self.watchers += 1
         try:
             await self._begin()
-            kept = self._events and last is not None and self._events[0].number <= last + 1
-            number = last if kept and last is not None and last <= self._number else None
-            if number is None:
-                number = self._number
+            number = self._number
+            if last is not None and self._has_after(last):
+                number = last
+            else:
                 for kind, data in self._everything():
                     yield Event(number, kind, data).bytes()
             while True:
@@ -65,6 +68,10 @@ class Channel:
             if not self.watchers and self._task is not None:
                 self._task.cancel()
                 self._task = None
+
+    def _has_after(self, last: int) -> bool:
+        """Whether all events after number `last` are kept; not if it is of another channel."""
+        return bool(self._events) and self._events[0].number <= last + 1 <= self._number + 1
 
     async def _begin(self) -> None:
         if self._task is None:
