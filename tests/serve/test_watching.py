@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -16,6 +17,7 @@ from stores import write_live, write_study
 import lines
 from dbdyno.formats.records import parse_record
 from dbdyno.model import Metric, Sample
+from dbdyno.serve.home import Home
 from dbdyno.serve.inside import Inside
 from dbdyno.serve.prometheus import exposition
 from dbdyno.serve.watching import StudyWatch
@@ -57,6 +59,20 @@ def test_a_study_with_all_its_runs_is_complete(tmp_path: Path) -> None:
     first = runs_of(seen)[0]
     assert first["steps"][0]["events_per_s"] == 9.5
     assert first["steps"][0]["p95_us"] == 7.0
+
+
+def test_a_study_with_a_failed_run_is_complete_once_an_attempt_is(tmp_path: Path) -> None:
+    folder = write_study(tmp_path, "example")
+    first = folder / "runs" / "b1-wal"
+    shutil.copytree(first, folder / "runs" / "b1-wal~2")
+    (first / "manifest.json").write_text('{"id": "b1-wal", "status": "failed"}')
+
+    def states() -> tuple[str, str]:
+        return watch(tmp_path).status, Home(Inside(tmp_path)).rows()[0][0].state
+
+    assert states() == ("complete", "complete")
+    shutil.rmtree(folder / "runs" / "b1-wal~2")
+    assert states() == ("stopped", "stopped")
 
 
 def test_progress_answers_and_lines_are_those_of_the_last_command(tmp_path: Path) -> None:

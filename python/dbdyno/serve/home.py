@@ -12,7 +12,7 @@ from html import unescape
 from dbdyno.serve.inside import Inside
 from dbdyno.serve.plan import declaration, number_of, read_json, text_of
 from dbdyno.serve.tails import JournalTail
-from dbdyno.store.places import ANSWER, LIVE, PARTIAL
+from dbdyno.store.places import ANSWER, ATTEMPT, LIVE, PARTIAL
 from dbdyno.store.study_journal import is_alive, session_of
 
 _DESCRIPTION = re.compile(rb'<meta name="description" content="([^"]{1,2000})">')
@@ -85,12 +85,13 @@ class Home:
     def _read(self, study: str, changed: tuple[float, ...]) -> Row:
         declared, answer = declaration(self.inside, study), read_json(self.inside, study, ANSWER)
         folders = self.inside.folders(study, "runs")
-        ended = {name.partition("~")[0] for name in folders if not name.endswith(PARTIAL)}
+        whole = [name for name in folders if not name.endswith(PARTIAL)]
+        ended = set(map(_run_of, whole))
         planned = {run.run for run in declared.runs}
         session, share, over = self._session(study)
         if session and not over:
             state = "running" if is_alive(session) else "killed"
-        elif planned and planned <= ended:
+        elif planned and planned <= ended and planned <= self._complete(study, whole):
             state = "complete"
         else:
             state = "stopped" if folders else "idle"
@@ -106,6 +107,13 @@ class Home:
             effect=_largest(answer.get("effects")),
             share=share if state == "running" else None,
         )
+
+    def _complete(self, study: str, folders: Sequence[str]) -> set[str]:
+        """Runs with an attempt that is complete, by their manifests."""
+        manifests = (
+            (name, read_json(self.inside, study, "runs", name, "manifest.json")) for name in folders
+        )
+        return {_run_of(name) for name, head in manifests if head.get("status") == "complete"}
 
     def _session(self, study: str) -> tuple[dict[str, object], float, bool]:
         """The last command's session, how far it came, and whether it has ended in order."""
@@ -135,6 +143,10 @@ class Home:
             if isinstance(processor, dict):
                 return text_of(processor.get("model"))
         return ""
+
+
+def _run_of(folder: str) -> str:
+    return folder.partition(ATTEMPT)[0]
 
 
 def _largest(effects: object) -> tuple[float, float, float] | None:
