@@ -59,7 +59,7 @@ class Lines:
 
     def __init__(self, outlook: Outlook, console: Console) -> None:
         self._console = console
-        self._outlook = outlook
+        self.outlook = outlook
         self._copies: list[Callable[[str], None]] = []
         self._total = 0
         self._number = 0
@@ -83,22 +83,17 @@ class Lines:
     ) -> None:
         return None
 
-    @property
-    def outlook(self) -> Outlook:
-        """How much is done, and left."""
-        return self._outlook
-
     def note(self, text: str) -> None:
         """Prints a line of its own."""
         self._print(text)
 
     def copy_to(self, line: Callable[[str], None]) -> None:
-        """Whatever is printed from now on goes there, too."""
+        """From now on, passes each printed line to `line` as well."""
         self._copies.append(line)
 
     def show(self, event: Event) -> None:
         """Prints events worth a line."""
-        self._outlook.see(event)
+        self.outlook.see(event)
         match event:
             case StudyStarted(plan=plan, missing=missing):
                 self._total, self._number = len(plan.runs), len(plan.runs) - len(missing)
@@ -144,7 +139,7 @@ class Lines:
         """
         if manifest.status == "interrupted":
             return ""
-        left = f" · {self._outlook.words} left"
+        left = f" · {self.outlook.words} left"
         if manifest.error is None or (self._number == self._total and not self._any_complete):
             return left
         known = self._reasons.setdefault(manifest.error.message, manifest.id)
@@ -200,7 +195,7 @@ class Bar:
         self._lines.note(text)
 
     def copy_to(self, line: Callable[[str], None]) -> None:
-        """Whatever is printed from now on goes there, too."""
+        """From now on, passes each printed line to `line` as well."""
         self._lines.copy_to(line)
 
     def show(self, event: Event) -> None:
