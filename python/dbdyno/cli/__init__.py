@@ -58,7 +58,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
         "Put what another tool has printed into the store.",
     ),
     "list": ("listing.list_command", "List the bundled studies, and what the store holds."),
-    "note": ("note.note", "Set a mark TEXT now, in the study that runs."),
+    "note": ("note.note", "Add the note TEXT to the running study, at this moment."),
     "prepare": ("bench.prepare", "Load a script's tables into the server at URL."),
     "publish": ("publish.publish", "Write a stored STUDY as one file that anybody may read."),
     "quickstart": ("run.quickstart", "Measure what SQLite's settings cost, in two minutes."),
@@ -72,10 +72,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
         "scripts.scripts",
         "List the workload scripts, a line each, or those NAMEd with their options and defaults.",
     ),
-    "serve": (
-        "serve.serve",
-        "Show the studies of STORE in a browser, those that run while they do.",
-    ),
+    "serve": ("serve.serve", "Show the studies of STORE in a browser, running ones live."),
     "servers": ("servers.servers", "List the servers and tools a study can name."),
     "sysbench": ("sysbench.sysbench", "Run sysbench's command line with dbdyno's engine."),
 }

@@ -1,4 +1,5 @@
-"""Keeps what a study says as it goes where `dbdyno serve` reads it, and tells the answer so far."""
+"""Writes a running study's events to its live log, which `dbdyno serve` reads, and after each block
+the answer so far."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ _PROGRESS_S = 1.0
 
 
 class Live:
-    """Shows each event, and keeps it beside. An answer that can't be computed ends nothing."""
+    """Shows each event and logs it. The study goes on if an answer can't be computed."""
 
     def __init__(self, store: Store, shown: Shower, *, blocks: int) -> None:
         self._store = store
@@ -30,7 +31,8 @@ class Live:
         self._log: LiveLog | None = None
         self._left: Counter[int] = Counter()
         """Block → how many of its runs are still to end."""
-        self._failed: set[int] = set()
+        self._interrupted: set[int] = set()
+        """Blocks with a run that was interrupted: they get no answer."""
         self._due_s = 0.0
 
     def show(self, event: Event) -> None:
@@ -45,8 +47,8 @@ class Live:
                 self._keep_run(run.id, manifest.status)
                 self._left[run.block] -= 1
                 if manifest.status == "interrupted":
-                    self._failed.add(run.block)
-                if not self._left[run.block] and run.block not in self._failed:
+                    self._interrupted.add(run.block)
+                if not self._left[run.block] and run.block not in self._interrupted:
                     self._answer()
             case _ if time.monotonic() >= self._due_s:
                 self._keep_progress()
@@ -79,8 +81,8 @@ class Live:
         self._due_s = time.monotonic() + _PROGRESS_S
 
     def _answer(self) -> None:
-        """No load is on: the block's servers are stopped."""
-        # Statistics take two seconds to import: not before there is something to compute.
+        """Logs the answer after a block. No load is on: the block's servers are stopped."""
+        # Statistics take two seconds to import: only once there is something to compute.
         from dbdyno.report.answer.so_far import answer_so_far
 
         try:
@@ -98,7 +100,7 @@ class Live:
 
 @contextmanager
 def watched(store: Store, shown: Shower, *, blocks: int) -> Iterator[Live]:
-    """A study that can be watched; its end is kept, however it ends."""
+    """Logs a study's events in the block, and at its end how it ended."""
     live = Live(store, shown, blocks=blocks)
     try:
         yield live

@@ -1,4 +1,4 @@
-"""`dbdyno note`: a mark in a study that runs."""
+"""`dbdyno note`: a note in a running study."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from dbdyno.store.study_journal import MOST_OF_A_NOTE
 
 @click.command()
 @click.argument("text")
-@click.option("--study", help="The study's name in the store.  [default: the one that runs]")
+@click.option("--study", help="The study's name in the store.  [default: the running one]")
 @store_option
 def note(text: str, study: str | None, store: Path) -> None:
-    """Set a mark TEXT now, in the study that runs.
+    """Add the note TEXT to the running study, at this moment.
 
-    `dbdyno note "vacuum started"`: it stands in the panels of the live page and of the report.
+    `dbdyno note "vacuum started"`: the panels of the live page and of the report mark it.
     """
     words = " ".join(text.split())
     if not words:
@@ -35,7 +35,7 @@ def note(text: str, study: str | None, store: Path) -> None:
 
 
 def _running(store: Path) -> str:
-    """The one that runs. Raises `UsageError` if none or several do."""
+    """The name of the running study. Raises `UsageError` if none or several run."""
     names = list(running(store))
     if len(names) == 1:
         return names[0]
@@ -43,5 +43,5 @@ def _running(store: Path) -> str:
         raise UsageError(f"several studies run: {', '.join(names)}", hint="name one with --study")
     raise UsageError(
         f"no study runs in {store}",
-        hint="name its store with --store, or one that is over with --study",
+        hint="name its store with --store, or a study that has ended with --study",
     )

@@ -1,7 +1,7 @@
-"""How much of a study is done, and between when and when it ends.
+"""Which share of a study is done, and the range of times in which it will end.
 
-The share never falls and the range of the end only narrows, until it proves wrong: what the plan
-estimates may be wrong by far, so the range is wide until runs have shown how long they take.
+The share never falls, and the range only narrows until time has passed its end. The plan's
+estimates may be far off, so the range is wide until runs have shown how long they take.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _LEAST_SPREAD = 0.08
 _SPREAD = 0.5
 """Of the factor, over the number of batches that have ended."""
 _UNDER_WAY = 0.98
-"""A batch that takes longer than expected isn't over before it is."""
+"""Largest share that a batch counts as done before it has ended."""
 _OVERDUE = 0.5
-"""Such a batch may take so much longer, of what it has taken."""
+"""How much longer a batch beyond its expected time may take, as a share of its time so far."""
 
 
 class Outlook:
-    """Sees the events of a study. `longest` is the plan with all blocks that there may be."""
+    """Follows the events of a study. `longest` is the plan with the most blocks it may need."""
 
     def __init__(
         self,
@@ -42,14 +42,16 @@ class Outlook:
         self._wanted: dict[str, float] = {}
         """Run → seconds expected, of those that are to be run."""
         self._perhaps: dict[str, float] = {}
-        """Of those that a study which may stop early may need."""
+        """The same of further blocks, which a study that may stop early may not need."""
         self._ended: dict[str, float] = {}
+        """The same of runs in batches that have ended."""
         self._going: dict[str, float] = {}
-        """Runs of the batch that is up, those of it that have ended included."""
+        """The same of the current batch, with its runs that have ended."""
         self._open: set[str] = set()
+        """Runs of the current batch that have not ended."""
         self._batch_start_s = 0.0
         self._factors: list[float] = []
-        """What batches took, over what was expected."""
+        """Of each batch that has ended: its time over the time expected."""
         self._spent_s = self._expected_of_spent_s = 0.0
         self._share = 0.0
         self._end_s: tuple[float, float] | None = None
@@ -85,7 +87,7 @@ class Outlook:
 
     @property
     def left_s(self) -> tuple[float, float]:
-        """Seconds until the end, at least and at most, as far as can be known."""
+        """Estimated seconds until the end, at least and at most."""
         now_s = self._now()
         low, high = self._factors_range()
         soonest_s = now_s + self._left_s(low)
@@ -139,7 +141,7 @@ class Outlook:
         return low, max(self._factor * (1 + spread), *self._factors)
 
     def _left_s(self, factor: float) -> float:
-        """Of what is to be run in any case."""
+        """Seconds left of the runs that are needed in any case."""
         rest_s, elapsed_s = sum(self._going.values()) * factor, self._elapsed_s
         most_s = elapsed_s * _OVERDUE if factor >= 1 else 0.0
         in_batch_s = rest_s - elapsed_s if rest_s > elapsed_s else min(most_s, rest_s)

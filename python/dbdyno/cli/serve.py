@@ -15,7 +15,7 @@ from dbdyno.cli.terminal import say
 from dbdyno.errors import MachineError, UsageError
 
 _LEAST_TOKEN = 16
-"""Characters of a token that somebody else chooses."""
+"""Least characters of a token from a file."""
 
 
 @click.command()
@@ -30,7 +30,7 @@ _LEAST_TOKEN = 16
     default="127.0.0.1",
     show_default=True,
     metavar="ADDRESS",
-    help="Address to listen at; a token is asked for at all but loopback ones.",
+    help="Address to listen on; any but a loopback address requires a token.",
 )
 @click.option("--port", type=click.IntRange(0, 65535), default=7423, show_default=True)
 @click.option(
@@ -48,18 +48,18 @@ _LEAST_TOKEN = 16
 def serve(
     store: Path, listen: str, port: int, names: tuple[str, ...], token_file: Path | None
 ) -> None:
-    """Show the studies of STORE in a browser, those that run while they do.
+    """Show the studies of STORE in a browser, running ones live.
 
-    Only reads the store; the studies neither know of it nor wait for it. Ends with Ctrl-C.
+    It only reads the store: running studies never wait for it. Ctrl-C ends it.
     """
-    # The server takes a third of a second to import: only who serves pays for it.
+    # The server takes a third of a second to import: no other command imports it.
     import uvicorn
 
     from dbdyno.serve.admission import LOOPBACK
     from dbdyno.serve.app import make_app
 
     if not store.is_dir():
-        raise UsageError(f"there is no store {store}", hint="a study makes it: `dbdyno quickstart`")
+        raise UsageError(f"there is no store {store}", hint="`dbdyno quickstart` creates one")
     token = _token(listen, token_file)
     bound = _bound(listen, port)
     number = bound.getsockname()[1]
@@ -87,7 +87,7 @@ def serve(
 
 
 def _token(listen: str, file: Path | None) -> str:
-    """Empty where none is asked for."""
+    """The token that requests need; empty if they need none."""
     if file is not None:
         try:
             token = file.read_text("utf-8").strip()
@@ -107,7 +107,7 @@ def _is_loopback(listen: str) -> bool:
 
 
 def _bound(listen: str, port: int) -> socket.socket:
-    """A socket that listens; raises `MachineError` where there can't be one."""
+    """A listening socket. Raises `MachineError` if it can't be opened."""
     family = socket.AF_INET6 if ":" in listen else socket.AF_INET
     bound = socket.socket(family, socket.SOCK_STREAM)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

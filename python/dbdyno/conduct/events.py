@@ -30,7 +30,7 @@ class StudyStarted:
 
 @dataclass(frozen=True, slots=True)
 class RunsRecovered:
-    """Runs whose lab was killed are stored now, as interrupted."""
+    """Runs that were killed earlier are now stored as interrupted."""
 
     runs: tuple[RunManifest, ...]
 

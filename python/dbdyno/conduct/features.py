@@ -1,4 +1,4 @@
-"""Settings and connections that need what a cell's server was built without."""
+"""Settings and connections that need features a cell's server was built without."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dbdyno.servers.registry import lacking
 
 
 def check_features(loaded: StudyFile) -> None:
-    """Raises `StudyError`, with the file's line, for what no attempt could carry out."""
+    """Raises `StudyError`, with the file's line, if a cell needs a feature its server lacks."""
     for cell in cells(loaded.study):
         for name, message, hint in lacking(cell.provision, cell.settings, cell.connection):
             table = "connection" if name == "tls" else "settings"

@@ -69,8 +69,8 @@ def script_name(script: Path) -> str:
 
 
 def plan_of(study: Study, seed: int, *, measured: bool) -> Plan:
-    """Its runs on tables made with the seed that was asked for. A single run is driven with that
-    seed, too; several have derived ones. Without a step if nothing is measured."""
+    """The study's runs. Their tables are made with `seed`, and a single run is driven with it, too;
+    several have seeds derived from it. Without steps if nothing is measured."""
     plan = make_plan(study, seed=seed)
     runs = [replace(run, data_seed=seed) for run in plan.runs]
     if len(runs) == 1:

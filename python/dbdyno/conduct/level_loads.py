@@ -1,4 +1,4 @@
-"""What levels change of the load: whether it fits the load of the file, cell by cell."""
+"""Checks what levels change of the load, cell by cell."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KEYS = {"think_time_s": "think_time", "prepared_statements": "statements", GROUP
 
 
 def check_level_loads(loaded: StudyFile) -> None:
-    """Raises `StudyError`, with the level's line, for a load that can't be."""
+    """Raises `StudyError`, with the level's line, for a contradictory load."""
     study = loaded.study
     for cell in cells(study):
         if not cell.load:
@@ -27,7 +27,7 @@ def check_level_loads(loaded: StudyFile) -> None:
 
 
 def load_path(loaded: StudyFile, cell: Cell, key: str = "") -> KeyPath:
-    """The table `load` of the cell's last level that has one, or that has `key` in it."""
+    """The path of table `load` in the cell's last level that has one, or has `key` in it."""
     table = deciding_level(loaded.study, cell, lambda level: _has(level, key))
     return (*(table or ()), "load")
 

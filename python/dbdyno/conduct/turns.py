@@ -103,7 +103,7 @@ class _Conclusion:
 
 @contextmanager
 def _explained(run: Run) -> Iterator[None]:
-    """What the engine could not do because the run's server died is the server's failure."""
+    """Raises the server's failure instead of the engine's if the run's server has died."""
     try:
         yield
     except InterruptedRunError:

@@ -1,6 +1,6 @@
-"""A program that pauses a process and all below it, and lets them go on when it is told to end.
+"""A program that pauses a process and its descendants until it gets a signal to end.
 
-Its guard starts it so that it is told to when the guard dies: no pause outlives a guard. Standard
+The kernel sends it that signal when its guard dies, so no pause outlives the guard. Standard
 library only.
 """
 
@@ -13,7 +13,7 @@ from dbdyno.guard.family import family_of
 
 ENDS = frozenset({signal.SIGTERM, signal.SIGINT})
 PAUSED = "paused"
-"""What it says once all of them stand."""
+"""What it prints once all processes are paused."""
 
 
 def main() -> None:

@@ -40,14 +40,14 @@ def joined(changes: Mapping[str, object], later: Mapping[str, object]) -> Mappin
 
 
 def groups_of(changes: Mapping[str, object]) -> Mapping[str, Mapping[str, Any]]:
-    """The groups that they name, each with its values."""
+    """Name → values of the groups that the changes name."""
     groups = changes.get(GROUPS, {})
     assert isinstance(groups, Mapping)
     return groups
 
 
 def is_open(changes: Mapping[str, object]) -> bool:
-    """Whether they have any event start at an intended time."""
+    """Whether the changes include an arrival that is not closed."""
     asked = [changes, *groups_of(changes).values()]
     arrivals = (values.get(ARRIVAL) for values in asked)
     kinds = (arrival["kind"] for arrival in arrivals if isinstance(arrival, Mapping))

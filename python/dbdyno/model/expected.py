@@ -1,5 +1,5 @@
-"""Errors that a study declares as part of its load, such as serialization failures: which of a
-step's errors they are, and whether there are more of them than it allows."""
+"""Errors that a study declares as part of its load, such as serialization failures: counts them
+apart from a step's other errors, and says whether there are more than the study allows."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class SortedErrors:
     """A step's errors, the declared ones apart."""
 
     tried: int
-    """What could fail, failed or not (`attempted`)."""
+    """Statements or operations tried, failed ones included (`attempted`)."""
     undeclared: Mapping[str, int] = field(default_factory=dict)
     """Code → errors; those without a code under an empty one."""
     declared: Mapping[str, int] = field(default_factory=dict)
     """Declared code → errors; only those there were."""
     expects: bool = False
-    """The study declares some, whether there were any or not."""
+    """Whether the study declares any."""
     beyond: Mapping[str, float] = field(default_factory=dict)
     """Declared codes with more errors than the study allows → the share allowed, (0, 1]."""
 

@@ -67,8 +67,8 @@ class Figure:
     share: bool = False
     """How many of the events it is true of: compared by its difference, not by its ratio."""
     tries: Callable[[StepSummary], int] | None = None
-    """Of a share that is not of events, each a trial of its own: what it is of. Such tries depend
-    on one another, so that blocks are what is compared."""
+    """Of a share of something other than events, such as statements: how many there were. They
+    depend on one another, so blocks are compared, not trials."""
 
     @property
     def of_trials(self) -> bool:

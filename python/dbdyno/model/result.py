@@ -40,7 +40,7 @@ class PhaseSpan:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A mark on the axis of time that somebody has set beside a study."""
+    """A note that somebody added while a study ran, shown as a mark over time."""
 
     unix_ns: int
     text: str

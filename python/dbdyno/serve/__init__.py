@@ -1,4 +1,4 @@
-"""Shows the studies of a store in a browser, those that run while they do.
+"""Shows the studies of a store in a browser, running ones live.
 
-Only reads the store: it knows no study that is carried out, and a study knows nothing of it.
+It only reads the store: it never talks to the process that carries out a study.
 """

@@ -1,8 +1,8 @@
-"""Who may read: a browser on this machine, or who has the token.
+"""Who may read: a browser on this machine, or a client with the token.
 
-A page of another site can make a browser ask this server, by a name that it lets point here too
-(DNS rebinding). So requests must name a host that is ours, and come from no other origin; whoever
-serves to other machines needs a token besides.
+A page of another site can make a browser send requests here, under a name that the site points at
+this address (DNS rebinding). So `Host` must be one of our names, and the origin ours. Other
+machines need the token as well.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 LOOPBACK = frozenset(("127.0.0.1", "localhost", "[::1]"))
 COOKIE = "dbdyno-token"
 MOST_WRONG = 20
-"""Wrong tokens a minute, of all addresses together: then even the right one has to wait."""
+"""Wrong tokens a minute, from all addresses together; beyond it even the right token is refused."""
 _WINDOW_S = 60.0
 
 
@@ -33,7 +33,7 @@ class Admission:
     hosts: Collection[str]
     """Names that requests may have in `Host`, without a port, in lower case."""
     token: str = ""
-    """Empty: none is asked for."""
+    """Empty: requests need none."""
     _wrong_s: list[float] = field(default_factory=list)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -48,7 +48,7 @@ class Admission:
         await self.app(scope, receive, send)
 
     def refusal(self, method: str, headers: Headers, scope: Scope) -> Response | None:
-        """The answer to who may not read; `None`: the request is fine."""
+        """The answer to a request that is refused; `None`: it is allowed."""
         if method not in ("GET", "HEAD"):
             return _plain("this server only shows what is stored: GET and HEAD", 405)
         hosts = headers.getlist("host")

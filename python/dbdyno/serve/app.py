@@ -1,4 +1,4 @@
-"""The routes: pages, JSON, streams of events, figures for Prometheus."""
+"""The routes of `dbdyno serve`: pages, JSON, streams of events, figures for Prometheus."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ _REPORT = (
     "img-src data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
     "sandbox allow-scripts allow-downloads allow-popups allow-top-navigation-by-user-activation"
 )
-"""A report may be made by somebody else: it runs in an origin of its own, and reads nothing."""
+"""A report may come from somebody else: the sandbox gives it an origin of its own, from which it
+can read nothing of the store."""
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
@@ -46,7 +47,7 @@ _STATIC = {
     "panels.js": ("serve", "text/javascript"),
     "home.js": ("serve", "text/javascript"),
 }
-"""Of the pages; the report's own style is theirs."""
+"""File → the room whose template it is, and its type. The pages share the report's style."""
 _EXPORTED = {
     "csv": "text/csv; charset=utf-8",
     "svg": "image/svg+xml",
@@ -54,7 +55,7 @@ _EXPORTED = {
     "json": "application/json",
     "md": "text/plain; charset=utf-8",
 }
-"""What a report has written beside itself."""
+"""Suffix → type of the files that a report writes into its folder."""
 
 
 @dataclass(slots=True)
@@ -77,7 +78,7 @@ class Pages:
         )
 
     def routes(self) -> list[Route]:
-        """All of them; each only reads."""
+        """All routes; each only reads."""
         paths = {
             "/": self.front,
             "/static/{file}": self.static,
@@ -105,7 +106,7 @@ class Pages:
         return _json({"schema": 1, "count": count, "studies": [asdict(row) for row in rows]})
 
     async def study(self, asked: Request) -> Response:
-        """The report of a study that is over, or the page of one that is not."""
+        """The report of a study that has ended; until then its live page."""
         name = _study(asked)
         watch = self._look(name)
         if watch is None:
@@ -119,13 +120,13 @@ class Pages:
         return self._live(watch)
 
     async def live(self, asked: Request) -> Response:
-        """The page of a study as it runs, whether or not there is a report."""
+        """The live page of a study, whether or not there is a report."""
         name = _study(asked)
         watch = self._look(name)
         return _missing(name) if watch is None else self._live(watch)
 
     async def as_json(self, asked: Request) -> Response:
-        """What the page shows, lines left out."""
+        """What the live page shows, except the lines of its panels."""
         name = _study(asked)
         watch = self._look(name)
         if watch is None:
@@ -152,7 +153,7 @@ class Pages:
         )
 
     async def metrics(self, _: Request) -> Response:
-        """Figures of the studies that run."""
+        """Figures of the running studies."""
         watches = []
         for row in await run_in_threadpool(self.home.running):
             watch = self._look(row.study)
@@ -194,7 +195,7 @@ class Pages:
         return is_name(name) and (has(name, "study.json") or has(name, "runs"))
 
     def _look(self, name: str) -> StudyWatch | None:
-        """A study as it is now; one that is watched has been looked at a second ago."""
+        """A study as it is now, or at most a second ago if somebody watches it."""
         if not self._is_study(name):
             return None
         channel = self._channels.get(name)
@@ -220,7 +221,7 @@ def _date(unix_s: float) -> str:
 
 
 def _place(ratio: float) -> float:
-    """Where a ratio lies in the small picture: 60 is none, four times is at the right end."""
+    """A ratio's x in the small picture: 1 is in the middle, at 60; 4 and more at the right end."""
     return round(60 + 55 * max(-1.0, min(1.0, math.log(ratio) / math.log(4))), 1)
 
 

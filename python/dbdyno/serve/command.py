@@ -1,4 +1,4 @@
-"""What the last command that measured a study says as it goes: `live.log`, as it grows."""
+"""The last command that measured a study, followed through its `live.log`."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from dbdyno.store.places import LIVE
 from dbdyno.store.study_journal import is_alive
 
 _ALIVE_S = 3.0
-"""The command's process is looked at so often."""
+"""How often the command's process is checked."""
 MOST_LINES = 200
 Json = dict[str, object]
 
 
 @dataclass(slots=True)
 class CommandWatch:
-    """The command, whether it still runs, and what it has said so far."""
+    """The command's log so far, and whether it still runs."""
 
     inside: Inside
     study: str
     session: Json = field(default_factory=dict)
     progress: Json = field(default_factory=dict)
-    """`share` from 0 to 1, `left_s` at least and at most, and when it was so."""
+    """`share` from 0 to 1, `left_s` at least and at most, and `as_of`, when they were logged."""
     answers: list[Json] = field(default_factory=list)
     """After each block, in order."""
     printed: deque[Json] = field(default_factory=lambda: deque(maxlen=MOST_LINES))
     runs: dict[str, str] = field(default_factory=dict)
-    """Run → state, of those that were started or have ended since `runs` was last cleared."""
+    """Run → state, of runs that have started or ended since `runs` was last cleared."""
     is_over: bool = False
     _alive: bool = False
     _due_s: float = 0.0
@@ -44,7 +44,7 @@ class CommandWatch:
 
     @property
     def is_running(self) -> bool:
-        """Whether its process is there and has not said its end."""
+        """Whether its process exists and has not logged its end."""
         if not self.session or self.is_over:
             return False
         if time.monotonic() >= self._due_s:
@@ -54,12 +54,12 @@ class CommandWatch:
 
     @property
     def is_gone(self) -> bool:
-        """Whether its process is not there any more and has not said its end."""
+        """Whether its process has ended without logging it: it was killed."""
         return bool(self.session) and not self.is_over and not self.is_running
 
     def look(self, state: os.stat_result) -> tuple[bool, bool]:
-        """Reads what is new: whether there was more than progress, and whether it is another
-        command."""
+        """Reads new entries. Returns whether any was more than progress, and whether the log is
+        that of another command."""
         entries, anew = self._tail.fresh(state)
         if anew:
             self.session, self.progress, self.is_over = {}, {}, False

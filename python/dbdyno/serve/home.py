@@ -1,5 +1,5 @@
-"""The list of a store's studies, newest first; what a study's folder says is read once, and again
-when it has changed."""
+"""The list of a store's studies, newest first. A study's folder is read again only when its files
+have changed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Row:
     study: str
     question: str
     answer: str
-    """Empty: there is none yet."""
+    """Empty: no answer yet."""
     state: str
     """`running`, `killed`, `stopped`, `complete`, `idle`."""
     changed_unix_s: float
@@ -37,7 +37,7 @@ class Row:
     effect: tuple[float, float, float] | None = None
     """The largest ratio to the baseline with its 95 % interval, for a small picture."""
     share: float | None = None
-    """Of a study that runs: how much is done."""
+    """Of a running study: how much is done, from 0 to 1."""
 
 
 @dataclass(slots=True)
@@ -46,11 +46,11 @@ class Home:
 
     inside: Inside
     _rows: dict[str, tuple[tuple[float, ...], Row]] = field(default_factory=dict)
-    """Study → when its files were changed, and its row as of then."""
+    """Study → when its files last changed, and its row as of then."""
 
     def rows(self, words: str = "", most: int = MOST_ROWS) -> tuple[Sequence[Row], int]:
-        """Rows that have all of `words`, what runs first and then the newest, and how many there
-        are."""
+        """At most `most` rows that have all of `words`, running studies first, then the newest; and
+        how many such rows there are."""
         names = self.inside.folders()
         rows = [row for name in names if (row := self._row(name)) is not None]
         wanted = words.lower().split()
@@ -59,7 +59,7 @@ class Home:
         return rows[:most], len(rows)
 
     def running(self) -> Sequence[Row]:
-        """Studies that are carried out now."""
+        """Rows of the running studies."""
         return [row for row in self.rows()[0] if row.state == "running"]
 
     def _row(self, study: str) -> Row | None:
@@ -73,7 +73,7 @@ class Home:
         return row
 
     def _changed(self, study: str) -> tuple[float, ...]:
-        """When what a row is made of was changed: `study.json`, `runs`, then the rest."""
+        """When the files behind a row last changed: `study.json`, `runs`, then the rest."""
         times = []
         for name in ("study.json", "runs", ANSWER, LIVE, "report.html"):
             at = 0.0
@@ -116,7 +116,7 @@ class Home:
         return {_run_of(name) for name, head in manifests if head.get("status") == "complete"}
 
     def _session(self, study: str) -> tuple[dict[str, object], float, bool]:
-        """The last command's session, how far it came, and whether it has ended in order."""
+        """The last command's session, its share done, and whether it has logged its end."""
         entries = JournalTail(self.inside, study, LIVE).fresh()[0]
         share = 0.0
         for entry in reversed(entries):
@@ -127,7 +127,7 @@ class Home:
         return dict(session_of(entries)), share, any("ended" in entry for entry in entries)
 
     def _described(self, study: str) -> str:
-        """The answer in a report's head: of studies from before there was a file of it."""
+        """The answer in a report's head, for studies of versions that wrote no `answer.json`."""
         with suppress(OSError):
             head = self.inside.read(study, "report.html", most=_HEAD_BYTES)
             match = _DESCRIPTION.search(head)

@@ -1,7 +1,7 @@
-"""Reads files of a store, and nothing outside: no link is followed, no pipe or device is read.
+"""Reads files of a store and nothing outside it: it follows no links and reads no pipes or devices.
 
-A store may be changed, or made, by somebody else while it is read. Every folder on the way is
-opened from the one above it, so that no name and no link leads out.
+Somebody else may have made the store, or change it meanwhile. Each folder of a path is opened
+relative to the folder above it, so that no name and no link leads out of the store.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _NAME = re.compile(r"[^/\x00-\x1f\x7f]{1,255}")
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 _FOLDER = _FILE | os.O_DIRECTORY
 MOST_BYTES = 256_000_000
-"""Of one file: a larger one is not what we wrote."""
+"""Largest file that is read; dbdyno writes none that large."""
 
 
 def is_name(name: str) -> bool:
@@ -49,7 +49,7 @@ class Inside:
             return os.fstat(file)
 
     def states(self, *parts: str) -> dict[str, os.stat_result]:
-        """Size, time and identity of all that is in a folder, by name; links are left out."""
+        """Name → size, time and identity of everything in a folder except links."""
         with self._opened(parts, _FOLDER) as folder, os.scandir(folder) as entries:
             return {
                 entry.name: entry.stat(follow_symlinks=False)
@@ -73,7 +73,7 @@ class Inside:
         return []
 
     def has(self, *parts: str) -> bool:
-        """Whether it is there and could be read."""
+        """Whether it exists and can be opened."""
         with suppress(OSError):
             self.state(*parts)
             return True

@@ -1,4 +1,4 @@
-"""Lines over time of a study that runs: of its load, its host and its server."""
+"""Lines over time of a running study: its load, its host and its server."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from dbdyno.stats.histogram import merge_histograms, percentiles
 from dbdyno.store.journal import require_number
 
 MOST_POINTS = 1800
-"""Of a line, half an hour at one a second: what a browser gets when it opens the page."""
+"""Points kept of a line, half an hour at one a second: what a browser gets on opening the page."""
 LOADED = ("warm-up", "measure")
 _LEAST_APART_NS = 500_000_000
-"""Between two values of a counter: at edges of turns samples follow one another at once, and the
-kernel counts processor time in ticks."""
+"""Shortest time between two samples from which a rate is computed: at the edges of turns samples
+follow one another at once, and the kernel counts processor time in ticks."""
 _RANKS = {"p50": 50.0, "p95": 95.0, "p99": 99.0}
 
 
@@ -52,24 +52,24 @@ _HOST = {
     ("process", "system_s"): Panel("processes", "Processor time by process", "cores"),
     ("process", "resident_bytes"): Panel("resident", "Resident memory by process", "B"),
 }
-"""Panels of the host and of processes: (source, metric) → what it is part of."""
+"""Source and metric of the host and of processes → the panel that shows it."""
 _INSIDE = {"disk": "loop", "network": "lo"}
-"""Instances that only pass on what another counts begin so."""
+"""Source → prefix of instances whose traffic another instance counts already."""
 _NOT_SERVER = frozenset(
     ("processor", "disk", "network", "memory", "pressure", "hardware", "cgroup", "process")
 )
 _MOST_OF_SERVER = 8
-"""Metrics of the server's own, the first it has."""
+"""How many of a server source's metrics get a panel: the first ones sampled."""
 
 Point = tuple[float, float]
 """Seconds since 1970, and the value."""
 Line = tuple[str, str]
-"""The name of a panel, and whose line it is in it: a cell, a process; empty: the host's."""
+"""The name of a panel, and the cell or process that the line shows; empty: the host."""
 
 
 @dataclass(slots=True)
 class Lines:
-    """The lines of a study, and what has been added since they were last asked for."""
+    """The lines of a study, and the points added since the last `taken`."""
 
     panels: dict[str, Panel] = field(default_factory=dict)
     points: dict[Line, deque[Point]] = field(default_factory=dict)
@@ -78,12 +78,12 @@ class Lines:
     _before: dict[tuple[str, str, str, str], Sample] = field(default_factory=dict)
 
     def know(self, metrics: Mapping[str, Sequence[Metric]]) -> None:
-        """What sources sample."""
+        """Adds what each source samples: kinds and units of its metrics."""
         for source, known in metrics.items():
             self._known[source] = {metric.name: metric for metric in known}
 
     def add(self, panel: Panel, whose: str, at_unix_s: float, value: float) -> None:
-        """A point; values that are no numbers are left out."""
+        """Adds a point, unless its value or time is not finite."""
         if not math.isfinite(value) or not math.isfinite(at_unix_s):
             return
         self.panels.setdefault(panel.name, panel)
@@ -92,8 +92,8 @@ class Lines:
         self.fresh.setdefault(line, []).append(point)
 
     def samples(self, cell: str, samples: Iterable[Sample]) -> None:
-        """Samples of one source at one instant: gauges as they are, counters per second. `cell` is
-        whose server it is; empty: the host's."""
+        """Adds samples of one source at one instant: gauges as they are, counters per second.
+        `cell` is the cell whose server was sampled; empty: the host."""
         sums: dict[tuple[Panel, str], float] = {}
         at_unix_s = 0.0
         for sample in samples:
@@ -113,9 +113,9 @@ class Lines:
         return fresh
 
     def _panel(self, sample: Sample) -> Panel | None:
-        """Where it belongs; most samples of the host belong nowhere."""
+        """The panel that shows it; most samples of the host have none."""
         if sample.source == "processor" and sample.instance:
-            return None  # a single core
+            return None  # Of a single core: the panels show the sum.
         inside = _INSIDE.get(sample.source)
         if inside is not None and sample.instance.startswith(inside):
             return None
@@ -146,7 +146,7 @@ class Lines:
 
 
 def rank_of(panel: Panel) -> int:
-    """Its place on the page: the load's, then the host's, then the server's."""
+    """A panel's place on the page: the load's come first, then the host's, then the server's."""
     every = [*LOAD, *dict.fromkeys(_HOST.values())]
     return every.index(panel) if panel in every else len(every)
 
@@ -154,8 +154,8 @@ def rank_of(panel: Panel) -> int:
 def add_interval(
     lines: Lines, cell: str, record: Mapping[str, object], origin_s: float
 ) -> Mapping[str, object]:
-    """An interval of the engine's records in the load's panels; its figures. Empty for what can't
-    be understood, and where no load is on."""
+    """Adds an interval of the engine's records to the load's panels and returns its figures; none
+    for a malformed record or one outside of `LOADED`."""
     with suppress(KeyError, TypeError, ValueError, AttributeError, EngineError):
         return _add_interval(lines, cell, record, origin_s)
     return {}

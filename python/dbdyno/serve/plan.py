@@ -1,4 +1,4 @@
-"""What a study's folder declares, read leniently: a list of studies needs no sound study."""
+"""A study's question and plan, read leniently: the list shows damaged studies, too."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def read_json(inside: Inside, *parts: str) -> Json:
 
 
 def declaration(inside: Inside, study: str) -> Declaration:
-    """What `study.json` says; nothing where it says nothing that can be understood."""
+    """What `study.json` declares; fields that are missing or malformed are empty."""
     document = read_json(inside, study, "study.json")
     declared, plan = _object(document.get("study")), _object(document.get("plan") or document)
     primary = _object(declared.get("primary"))
@@ -76,12 +76,12 @@ def declaration(inside: Inside, study: str) -> Declaration:
 
 
 def text_of(value: object) -> str:
-    """A text to be shown, of bounded length; empty for what is none."""
+    """The value if it is a text, cut to `LONGEST`; otherwise an empty text."""
     return value[:LONGEST] if isinstance(value, str) else ""
 
 
 def number_of(value: object) -> float:
-    """A number; 0 for what is none."""
+    """The value if it is a number below `_LARGEST` in size; otherwise 0."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 0.0
     return value if abs(value) < _LARGEST else 0.0
@@ -106,5 +106,5 @@ def _object(value: object) -> Json:
 
 
 def list_of(value: object) -> Sequence[object]:
-    """A list; an empty one for what is none."""
+    """The value if it is a list; otherwise an empty list."""
     return value if isinstance(value, list) else ()

@@ -1,4 +1,4 @@
-"""Figures of the studies that run, in Prometheus's text format."""
+"""Figures of running studies, in Prometheus's text format."""
 
 from __future__ import annotations
 

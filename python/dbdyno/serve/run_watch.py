@@ -1,4 +1,4 @@
-"""A run that has not ended: its journals and the engine's records, as they grow."""
+"""A run that has not ended, followed through its journals and the engine's records."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from dbdyno.store.places import HOST_JOURNAL, JOURNAL, RECORDS
 from dbdyno.store.run_journal import Journalled
 
 Phase = tuple[str, float]
-"""Its name, and when it began; seconds since 1970."""
+"""A phase's name, and when it began, in seconds since 1970."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepFigures:
-    """Of a step that has ended, as its summary has them."""
+    """Figures of a step that has ended, from its summary."""
 
     step: int
     clients: int
@@ -34,13 +34,13 @@ class StepFigures:
 
 @dataclass(slots=True)
 class RunWatch:
-    """One folder of a run that is up."""
+    """The folder of a run that has not ended."""
 
     inside: Inside
     place: tuple[str, ...]
     cell: str
     shown: dict[str, Any] = field(default_factory=lambda: {"is": "running"})
-    """State, phase, turns and figures by step, as the page has them."""
+    """State, phase, turns and figures by step, as the page shows them."""
     now: Mapping[str, object] = field(default_factory=dict)
     """Figures of the newest interval under load."""
     _journal: JournalTail = field(init=False)
@@ -49,15 +49,15 @@ class RunWatch:
     _origin_s: float = 0.0
     """Wall clock at time 0 of the engine's call."""
     _steps: int = 0
-    """How many summaries were taken over."""
+    """How many summaries are in `shown`."""
 
     def __post_init__(self) -> None:
         self._journal = JournalTail(self.inside, *self.place, JOURNAL)
         self._records = RecordTail(self.inside, *self.place, RECORDS)
 
     def look(self, lines: Lines, host: JournalTail) -> tuple[bool, Sequence[Phase]]:
-        """Reads what is new: whether `shown` is another, and the phases that have begun. `host` is
-        of the file that is in the folders of all runs that are up together."""
+        """Reads what is new. Returns whether `shown` has changed, and the phases that have begun.
+        `host` follows the host's journal, which the folders of all runs of a batch share."""
         states: dict[str, os.stat_result] = {}
         with suppress(OSError):
             states = self.inside.states(*self.place)
@@ -101,7 +101,7 @@ class RunWatch:
 
 
 def take_samples(lines: Lines, cell: str, held: Journalled, entries: Sequence[Entry]) -> None:
-    """Takes entries of a journal; samples become lines of `cell` and are not held."""
+    """Adds a journal's entries to `held`, but its samples to the lines of `cell` instead."""
     for entry in entries:
         held.take([entry])
         if "metrics" in entry:

@@ -1,5 +1,5 @@
-"""Server-sent events of a study: one look a second for all who watch it, and backfill for who
-comes late or was cut off."""
+"""Server-sent events of a study: its files are read once a second for all watchers together, and a
+watcher that comes late or reconnects gets what it lacks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dbdyno.serve.watching import StudyWatch
 
 LOOK_S = 1.0
 MOST_KEPT = 600
-"""Events that who was cut off for a while gets at once; later everything anew."""
+"""Events kept for watchers that reconnect; those that lack more get everything anew."""
 MOST_WATCHERS = 100
 
 
@@ -29,13 +29,13 @@ class Event:
     data: str
 
     def bytes(self) -> bytes:
-        """As it is sent; JSON has no line feeds of its own."""
+        """The event as it is sent; dumped JSON has no line feeds."""
         return f"id: {self.number}\nevent: {self.kind}\ndata: {self.data}\n\n".encode()
 
 
 @dataclass(slots=True)
 class Channel:
-    """A study that somebody watches."""
+    """The events of a study while somebody watches it."""
 
     watch: StudyWatch
     watchers: int = 0
@@ -48,7 +48,7 @@ class Channel:
     _task: asyncio.Task[None] | None = None
 
     async def events(self, last: int | None) -> AsyncIterator[bytes]:
-        """Everything there is, or what came after event `last`, and then what comes."""
+        """First everything, or only the events after number `last`; then each new event."""
         self.watchers += 1
         try:
             await self._begin()
@@ -113,7 +113,7 @@ class Channel:
 
 
 def points_of(lines: Lines, points: dict[Line, list[Point]]) -> dict[str, object]:
-    """Panels and points as a page reads them."""
+    """Panels and points in the form that the page reads."""
     names = {panel for panel, _ in points}
     return {
         "panels": {
@@ -126,7 +126,7 @@ def points_of(lines: Lines, points: dict[Line, list[Point]]) -> dict[str, object
 
 
 def last_seen(header: str | None) -> int | None:
-    """The number of the last event that a browser got."""
+    """The number in the header `Last-Event-ID`; `None` if it holds no number."""
     with suppress(ValueError, TypeError):
         if header is not None and len(header) < 20:
             return int(header)

@@ -1,4 +1,4 @@
-"""Files of a store as they grow: journals, and the engine's records."""
+"""Reads files of a store as they grow: journals, and the engine's records."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dbdyno.serve.inside import Inside
 from dbdyno.store.journal import Entry, map_entries
 
 _PIECE_BYTES = 4_000_000
-"""Read at once, so that a long journal is no long wait for others."""
+"""Most bytes of a read, so that a long journal doesn't delay other requests."""
 
 
 class GrowingFile:
@@ -26,12 +26,12 @@ class GrowingFile:
         self._offset = 0
 
     def at(self, *parts: str) -> None:
-        """Where it is now; the same file under another name goes on where it was."""
+        """Reads from another path from now on; goes on where it was if that is the same file."""
         self._parts = parts
 
     def fresh(self, state: os.stat_result | None = None) -> tuple[bytes, bool]:
-        """What is new, and whether it is the beginning of the file; `state`: of the file just
-        now, where somebody has looked."""
+        """New bytes, and whether the file was read from its beginning. `state` saves a look-up if
+        the caller has the file's."""
         with suppress(OSError):
             state = state or self._inside.state(*self._parts)
             identity = state.st_dev, state.st_ino
@@ -48,7 +48,7 @@ class GrowingFile:
 
 
 class JournalTail:
-    """The entries of a journal as they come; `at`: see `GrowingFile`."""
+    """Reads new entries of a journal; for `at` see `GrowingFile`."""
 
     def __init__(self, inside: Inside, *parts: str) -> None:
         self._file = GrowingFile(inside, parts)
@@ -56,7 +56,7 @@ class JournalTail:
         self.at = self._file.at
 
     def fresh(self, state: os.stat_result | None = None) -> tuple[list[Entry], bool]:
-        """Entries since the last call, and whether the journal has begun anew."""
+        """Entries since the last call, and whether the journal was read from its beginning."""
         content, anew = self._file.fresh(state)
         if not content:
             return [], anew
@@ -66,7 +66,7 @@ class JournalTail:
 
 
 class RecordTail:
-    """The engine's records as they come, as JSON objects; none after one that is damaged."""
+    """Reads new records of the engine, as JSON objects; none after damage in the stream."""
 
     def __init__(self, inside: Inside, *parts: str) -> None:
         self._file = GrowingFile(inside, parts)

@@ -1,7 +1,6 @@
-"""A study while it is watched: what its folder says now, and what is new since the last look.
+"""A study while it is watched: the state of its folder, and what has changed since the last look.
 
-One watcher serves all who look at the same study; it looks once a second, and only while somebody
-does.
+All browsers that show a study share one watcher, which looks once a second while there are any.
 """
 
 from __future__ import annotations
@@ -39,13 +38,14 @@ class StudyWatch:
     now: Mapping[str, object] = field(default_factory=dict)
     """Figures of the newest interval under load."""
     status: str = "idle"
-    """`running`, `killed` (its lab is gone without an end), `stopped`, `complete` or `idle`."""
+    """`running`, `killed` (its process ended without logging it), `stopped`, `complete` or
+    `idle`."""
     changed: bool = True
-    """Whether `state` may be another than when this was last set to false."""
+    """Whether `state` may have changed since this was last set to false."""
     _runs: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Run → state and figures by step."""
     _ended: set[str] = field(default_factory=set)
-    """Folders of complete runs that were read."""
+    """Folders of runs that have ended, and were read."""
     _going: dict[str, RunWatch] = field(default_factory=dict)
     _notes: JournalTail = field(init=False)
     _host: JournalTail = field(init=False)
@@ -58,7 +58,7 @@ class StudyWatch:
         self._host = JournalTail(self.inside, self.name, HOST_JOURNAL)
 
     def look(self) -> None:
-        """Reads what is new. Whatever the folder holds, nothing is raised."""
+        """Reads what is new. Raises nothing, whatever the folder holds."""
         states: dict[str, os.stat_result] = {}
         with suppress(OSError):
             states = self.inside.states(self.name)
@@ -80,7 +80,7 @@ class StudyWatch:
         self.changed = self.changed or before != self.status or self.status != "running"
 
     def state(self) -> Json:
-        """All but lines and progress, as JSON."""
+        """Everything but lines and progress, as JSON."""
         return {
             "study": self.name,
             "question": self.declared.question or self.name,
@@ -99,7 +99,7 @@ class StudyWatch:
         }
 
     def progress(self) -> Json:
-        """How far it is, and the newest figures."""
+        """How much is done, and the newest figures."""
         return {
             **self.command.progress,
             "state": self.status,
@@ -109,7 +109,7 @@ class StudyWatch:
 
     @property
     def has_report(self) -> bool:
-        """Whether the study is over and its report was written after the last run."""
+        """Whether the study has ended and its report is newer than its last run."""
         with suppress(OSError):
             report = self.inside.state(self.name, "report.html").st_mtime
             runs = self.inside.state(self.name, "runs").st_mtime
@@ -118,7 +118,7 @@ class StudyWatch:
 
     @property
     def answer(self) -> Json:
-        """The last one: of this command, or of the last that came to one."""
+        """The last answer: of this command, or of an earlier one if it has none yet."""
         answers = self.command.answers
         return answers[-1] if answers else dict(read_json(self.inside, self.name, ANSWER))
 
@@ -185,7 +185,7 @@ class StudyWatch:
         self._runs[run] = {"is": status, "steps": steps, "reason": reason, "phase": ""}
 
     def _figures(self, folder: str) -> list[StepFigures]:
-        """Of the steps of a complete run."""
+        """Figures of the steps of a run that has ended."""
         with suppress(OSError, ValueError, RecursionError):
             document = json.loads(self.inside.read(self.name, "runs", folder, "summary.json"))
             return [_figures_of(part) for part in list_of(document) if isinstance(part, dict)]

@@ -1,9 +1,9 @@
 """A journal: lines that are appended while something runs, each with its checksum.
 
-A line is eight hexadecimal digits (CRC-32 of the rest), a space and a JSON object. Whoever writes
-may be killed at any moment: a line that is torn, or that something else was written into, has
-another checksum and is left out. Lines reach the kernel at once and are not forced to the disk,
-which would disturb what is measured: they survive the death of the lab, not that of the machine.
+A line is eight hexadecimal digits (CRC-32 of the rest), a space and a JSON object. The writer may
+be killed at any moment: a reader leaves out lines whose checksum is wrong, such as torn ones. A
+line reaches the kernel at once but is not forced to the disk, which would disturb what is measured:
+it survives the end of the process, not that of the machine.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from dbdyno.store.disk import writing
 Entry = Mapping[str, object]
 
 _MOST_BYTES = 64_000_000
-"""Read at once; a run's journal is longer only where it samples thousands of processes."""
+"""Most bytes of a read; only a run that samples thousands of processes has a longer journal."""
 
 
 def dump_entry(entry: Entry) -> bytes:
-    """The line of an entry, with its line feed."""
+    """An entry as a line of the journal, with its line feed."""
     text = json.dumps(entry, ensure_ascii=False, separators=(",", ":")).encode()
     return b"%08x %s\n" % (zlib.crc32(text), text)
 
 
 def parse_entry(line: bytes) -> Entry | None:
-    """The entry of a line without its line feed; `None` if it is not as it was written."""
+    """The entry of a line, given without its line feed; `None` if the line is damaged."""
     sum_, _, text = line.partition(b" ")
     with suppress(ValueError, RecursionError):
         if int(sum_, 16) == zlib.crc32(text):
@@ -43,8 +43,8 @@ def parse_entry(line: bytes) -> Entry | None:
 class Journal:
     """Appends entries; several threads may, and several processes to the same file.
 
-    A line that can't be written is lost without an error: a full disk ends a run where its results
-    are written, not where its journal is.
+    A line that can't be written is lost without an error: on a full disk the run fails when its
+    results are written, not here.
     """
 
     def __init__(self, path: Path) -> None:
@@ -56,7 +56,7 @@ class Journal:
         self._closed = self._torn = False
 
     def add(self, entry: Entry) -> None:
-        """Appends an entry; nothing after `close`."""
+        """Appends an entry; does nothing after `close`."""
         line = dump_entry(entry)
         with self._lock:
             if self._closed:
@@ -76,7 +76,7 @@ class Journal:
 
 
 def map_entries(content: bytes) -> Iterator[Entry]:
-    """The entries of whole lines; those that are not as they were written are left out."""
+    """The entries of whole lines; damaged lines are left out."""
     for line in content.splitlines():
         entry = parse_entry(line)
         if entry is not None:

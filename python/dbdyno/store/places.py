@@ -6,7 +6,7 @@ PARTIAL = ".partial"
 """Suffix of folders and files that are not complete."""
 
 RECOVERED = ".recovered"
-"""Before `PARTIAL`: a run whose lab was killed, while it is made of what that has left."""
+"""Before `PARTIAL`: the folder in which a killed run is being recovered."""
 
 SUMS = "SHA256SUMS"
 """Digests of every other file in a run's folder."""
@@ -15,18 +15,17 @@ SERIES, TURNS, METRICS = "series.parquet", "turns.parquet", "metrics.parquet"
 """A run's intervals, its turns, and what was sampled beside it."""
 
 FACTS, SETTINGS = "facts.json", "settings.json"
-"""What machine and server said of themselves."""
+"""Properties of machine and server, and the server's settings."""
 
 RECORDS = "records.ndjson.zst"
 """The engine's stream as it came."""
 
 JOURNAL, HOST_JOURNAL = "journal.log", "journal-host.log"
-"""What a run knows while it lasts, and what was sampled of the host beside it; only in folders that
-are not complete."""
+"""What is known of a run so far, and what was sampled of its host; only in partial folders."""
 
 LIVE, NOTES, ANSWER = "live.log", "notes.log", "answer.json"
-"""In a study's folder: what the last command said as it went, marks of people, and the answer after
-the last complete block."""
+"""In a study's folder: the log of the last command that measured it, its notes, and the answer
+after the last complete block."""
 
 ATTEMPT = "~"
 """`<run id>~2` is the folder of a run's second attempt."""

@@ -1,8 +1,8 @@
-"""Recovers runs whose lab was killed: what it had measured until then becomes a stored run that
-was interrupted.
+"""Recovers runs whose process was killed: what it had measured becomes a stored run with the status
+`interrupted`.
 
-The folder that the lab left stays as it is until the recovered one has its name, so that a
-recovery may be killed as well. Only for who holds the lock of the store.
+The partial folder stays as it is until the recovered one has its final name, so that a recovery may
+be killed as well. The caller holds the lock of the store.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ _MADE = frozenset(
         *("latency.hlog", "manifest.json", "summary.json"),
     )
 )
-"""Files of a folder that a recovery writes anew; the others (logs, specs) are copied."""
+"""Files that a recovery writes anew; the others (logs, specs) are copied."""
 _PIECE_BYTES = 1 << 16
 
 
 def recover_runs(runs: Path) -> tuple[RunManifest, ...]:
-    """Stores what labs that were killed have left in the folder `runs`, and removes what holds
-    nothing. Raises `StoreError`."""
+    """Stores the killed runs in the folder `runs`, and removes partial folders without a journalled
+    head. Returns the manifests of the stored ones. Raises `StoreError`."""
     for folder in runs.glob(f"*{RECOVERED}{PARTIAL}"):
         _remove(folder)
     manifests = (_recover(folder) for folder in sorted(runs.glob(f"*{PARTIAL}")))
@@ -53,7 +53,7 @@ def recover_runs(runs: Path) -> tuple[RunManifest, ...]:
 
 
 def is_left(runs: Path) -> bool:
-    """Whether a run is going on there, or was when its lab was killed."""
+    """Whether `runs` has a partial folder: of a run in progress, or of a killed one."""
     return any(runs.glob(f"*{PARTIAL}"))
 
 
@@ -97,7 +97,8 @@ def _written(folder: Path, final: Path, left: Journalled, head: RunManifest) -> 
 def _replayed(
     records: Iterator[tuple[bytes, Record]], left: Journalled, writer: RunWriter
 ) -> float:
-    """Writes the engine's records again; returns the wall clock at the end of the last."""
+    """Writes the engine's records again; returns when the last interval ended, in seconds since
+    1970."""
     calls, origin_ns, last_s, step = iter(left.calls), 0, 0.0, None
     for line, record in records:
         if isinstance(record, Hello):
@@ -110,7 +111,7 @@ def _replayed(
 
 
 def _records(file: Path) -> Iterator[tuple[bytes, Record]]:
-    """The whole lines of a stream that may be torn anywhere."""
+    """The whole lines of a stream that may be cut off anywhere, and their records."""
     try:
         packed = file.read_bytes()
     except OSError:
@@ -128,7 +129,7 @@ def _records(file: Path) -> Iterator[tuple[bytes, Record]]:
 
 
 def _copy_rest(folder: Path, into: Path) -> None:
-    """Files only: sockets and links of a dead server are of no use."""
+    """Copies regular files only, not the sockets and links of a dead server."""
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder)
         made = str(name) in _MADE or path.suffix == ".parquet"

@@ -1,8 +1,8 @@
-"""The journal of a run: what it knows is on disk within a second, before its folder is complete.
+"""The journal of a run: what is known of it is in a file within a second, long before the run ends.
 
-The engine's records have a file of their own; this has the rest: the head, phases, turns, steps
-and samples. What was sampled of the host belongs to all runs that are up together: it is written
-once, into a file that is linked into each folder.
+The engine's records have a file of their own; the journal has the rest: head, phases, turns, steps
+and samples. Samples of the host belong to all runs of a batch: they are written once, to a file
+that is linked into each run's folder.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """How long the events of a step took that has no intervals from an engine."""
+    """How long the events of a step took, if the step has no intervals from the engine."""
 
     step: int
     record: HistogramRecord
@@ -47,7 +47,7 @@ class EngineCall:
     """A call of the engine, in the order of its stream."""
 
     step: int | None
-    """The step whose series it belongs to; `None`: tables, or a probe that was not chosen."""
+    """The step whose series it is; `None`: it loaded tables, or was a probe that was not chosen."""
     start_unix_ns: int
 
 
@@ -60,18 +60,18 @@ _DISTRIBUTION = TypeAdapter(Distribution)
 
 
 class SampleJournal:
-    """Samples, and what they are."""
+    """A journal of samples and of the metrics they are of."""
 
     def __init__(self, path: Path) -> None:
         self._journal = Journal(path)
 
     def metrics(self, known: Mapping[str, Sequence[Metric]]) -> None:
-        """What each source samples."""
+        """Notes the metrics of each source."""
         for source, metrics in known.items():
             self._journal.add({"metrics": source, "are": [asdict(metric) for metric in metrics]})
 
     def samples(self, samples: Sequence[Sample]) -> None:
-        """Samples of one source at one instant."""
+        """Notes the samples of one source at one instant."""
         if samples:
             first = samples[0]
             values = [[sample.metric, sample.instance, sample.value] for sample in samples]
@@ -84,35 +84,35 @@ class SampleJournal:
 
 
 class RunJournal(SampleJournal):
-    """Everything else that a run knows, too."""
+    """A journal of samples and of everything else that is known of a run."""
 
     def head(self, manifest: RunManifest, facts: Mapping[str, object]) -> None:
-        """What the manifest would be if the run ended now; again when more is known."""
+        """Notes what the manifest would be if the run ended now; again once more is known."""
         self._add("head", _MANIFEST, manifest, {"facts": facts})
 
     def phase(self, name: str, start_unix_s: float, end_unix_s: float | None = None) -> None:
-        """A phase that begins, or that ends now."""
+        """Notes that a phase has begun, or with `end_unix_s` that it has ended."""
         self._journal.add({"phase": name, "start": start_unix_s, "end": end_unix_s})
 
     def call(self, step: int | None, start_unix_ns: int) -> None:
-        """The engine has greeted."""
+        """Notes that the engine has begun a call."""
         self._journal.add({"call": step, "start": start_unix_ns})
 
     def chosen(self, step: int, start_unix_ns: int) -> None:
-        """The call that began then is the one whose series are the step's."""
+        """Notes that the call begun at `start_unix_ns` gives the step its series."""
         self._journal.add({"chosen": step, "start": start_unix_ns})
 
     def step(self, result: StepResult, summary: StepSummary | None) -> None:
-        """A step that has ended, and its figures if it has any."""
+        """Notes a step that has ended, and its figures if it has any."""
         figures = None if summary is None else _SUMMARY.dump_python(summary, mode="json")
         self._add("step", _RESULT, result, {"summary": figures})
 
     def turn(self, turn: TurnResult) -> None:
-        """A turn that has ended."""
+        """Notes a turn that has ended."""
         self._add("turn", _TURN, turn)
 
     def distribution(self, distribution: Distribution) -> None:
-        """How long a step's events took."""
+        """Notes how long a step's events took."""
         self._add("distribution", _DISTRIBUTION, distribution)
 
     def _add(
@@ -126,8 +126,8 @@ class RunJournal(SampleJournal):
 
 
 def share_host_journal(folders: Sequence[Path]) -> SampleJournal:
-    """The host's journal, in each of the folders; where a file system has no links, in the
-    first."""
+    """Creates the host's journal in the first folder, and links it into the others if the file
+    system has links."""
     first, *others = (folder / HOST_JOURNAL for folder in folders)
     journal = SampleJournal(first)
     for path in others:
@@ -138,12 +138,12 @@ def share_host_journal(folders: Sequence[Path]) -> SampleJournal:
 
 @dataclass(slots=True)
 class Journalled:
-    """What the journals of a run hold; entries that can't be understood are left out."""
+    """What the journals of a run hold; malformed entries are left out."""
 
     manifest: RunManifest | None = None
     facts: Mapping[str, object] = field(default_factory=dict)
     phases: dict[tuple[str, float], float | None] = field(default_factory=dict)
-    """Name and beginning → end, `None` while it lasts; in order."""
+    """Name and beginning → end, in order; `None`: it has not ended."""
     calls: list[EngineCall] = field(default_factory=list)
     steps: list[StepResult] = field(default_factory=list)
     summaries: list[StepSummary] = field(default_factory=list)
@@ -152,16 +152,16 @@ class Journalled:
     samples: list[Sample] = field(default_factory=list)
     metrics: dict[str, tuple[Metric, ...]] = field(default_factory=dict)
     last_unix_s: float = 0.0
-    """The latest instant that anything is of."""
+    """The latest time in any entry, in seconds since 1970."""
 
     def take(self, entries: Iterable[Entry]) -> None:
-        """Adds what entries hold."""
+        """Adds the contents of entries."""
         for entry in entries:
             with suppress(ValidationError, TypeError, ValueError, KeyError, OverflowError):
                 self._take(entry)
 
     def spans(self, until_unix_s: float) -> tuple[PhaseSpan, ...]:
-        """The phases in the order of their ends; what had not ended ends at `until_unix_s`."""
+        """The phases in the order of their ends; one that has not ended ends at `until_unix_s`."""
         spans = [
             PhaseSpan(name, start, max(start, until_unix_s) if end is None else end)
             for (name, start), end in self.phases.items()
@@ -197,7 +197,7 @@ class Journalled:
             case "samples":
                 self._samples(str(value), int(require_number(entry["at"])), entry["values"])
             case _:
-                pass  # of a later version
+                pass  # An entry of a later version.
 
     def _phase(self, name: str, start_unix_s: float, end: object) -> None:
         end_unix_s = None if end is None else require_number(end)
@@ -222,7 +222,7 @@ class Journalled:
 
 
 def journalled(folder: Path) -> Journalled:
-    """All that the journals in a run's folder hold."""
+    """Reads the journals in a run's folder."""
     read = Journalled()
     for name in (JOURNAL, HOST_JOURNAL):
         read.take(read_journal(folder / name))

@@ -1,4 +1,4 @@
-"""A study folder in use: locked, with what a crash has left recovered."""
+"""A study folder in use: locked, with killed runs recovered."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class StudyFolder:
     def __init__(self, stored: StoredStudy, recovered: tuple[RunManifest, ...] = ()) -> None:
         self.stored = stored
         self.recovered = recovered
-        """Runs whose lab was killed, stored now as interrupted."""
+        """Runs that were killed, stored on opening as interrupted."""
         self._runs = stored.path / "runs"
 
     @property
@@ -79,7 +79,7 @@ class StudyFolder:
                 file.unlink(missing_ok=True)
 
     def remove_partial(self) -> None:
-        """Removes what is left of runs that were not stored; only for the holder of the lock."""
+        """Removes partial folders of runs; only for the holder of the lock."""
         for folder in self._runs.glob(f"*{PARTIAL}"):
             with writing(folder, size=0):
                 shutil.rmtree(folder)
@@ -127,8 +127,8 @@ def open_study_folder(
 
 
 def recover_study(store: Store, name: str) -> tuple[RunManifest, ...]:
-    """Stores what killed labs have left of a study's runs; nothing while anybody writes to the
-    store, or where we may not."""
+    """Stores a study's killed runs, and returns their manifests; does nothing while another process
+    holds the store, or if it can't be written."""
     runs = store.root / name / "runs"
     if not is_left(runs):
         return ()

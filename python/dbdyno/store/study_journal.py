@@ -1,8 +1,8 @@
-"""What a study says while it is carried out, for who watches it from another process.
+"""Logs in a study's folder, by which other processes follow it.
 
-`live.log` is of the last command that measured the study: who it is, how far it is, what it has
-printed, the answer after each block. `notes.log` has marks that people have set, from whatever
-process, and stays.
+`live.log` is written by the last command that measured the study: its process, its progress, what
+it printed, the answer after each block. `notes.log` holds notes that any process may add; it is
+kept.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from dbdyno.store.journal import Entry, Journal, read_journal
 from dbdyno.store.places import ANSWER, LIVE, NOTES
 
 MOST_OF_A_NOTE = 500
-"""Characters of a note that are kept."""
+"""Characters of a note; the rest is cut off."""
 
 
 class LiveLog:
-    """Appends what happens; lines that can't be written are lost without an error."""
+    """Writes `live.log`; lines that can't be written are lost without an error."""
 
     def __init__(self, folder: Path, *, command: str, blocks: int) -> None:
         self._folder = folder
@@ -46,25 +46,25 @@ class LiveLog:
         )
 
     def progress(self, share: float, left_s: tuple[float, float]) -> None:
-        """How much is done, from 0 to 1, and between which seconds it ends."""
+        """Logs the share done, from 0 to 1, and the seconds left, at least and at most."""
         self._add("progress", {"share": round(share, 4), "left_s": [round(s) for s in left_s]})
 
     def run(self, run: str, state: str) -> None:
-        """A run was started, or has ended as its manifest says."""
+        """Logs a run's `state`: `running`, or the status in its manifest."""
         self._add("run", {"run": run, "is": state})
 
     def line(self, text: str) -> None:
-        """A line for people."""
+        """Logs a line that was printed."""
         self._add("line", text)
 
     def answer(self, answer: Mapping[str, object]) -> None:
-        """The answer after a block, kept in a file of its own, too."""
+        """Logs the answer after a block, and writes it to `answer.json`."""
         self._add("answer", answer)
         with suppress(StoreError):
             keep_answer(self._folder, answer)
 
     def end(self, state: str) -> None:
-        """The command is over."""
+        """Logs that the command has ended, and closes the log."""
         self._add("ended", state)
         self._journal.close()
 
@@ -73,7 +73,7 @@ class LiveLog:
 
 
 def keep_answer(folder: Path, answer: Mapping[str, object]) -> None:
-    """Writes `answer.json`, for lists of studies. Raises `StoreError`."""
+    """Writes `answer.json`, which the list of studies shows. Raises `StoreError`."""
     replace_file(folder / ANSWER, dump_json(answer))
 
 
@@ -99,7 +99,7 @@ def session_of(entries: Sequence[Entry]) -> Mapping[str, object]:
 
 
 def running(root: Path) -> Iterator[str]:
-    """Names of the studies that a process of this machine carries out now."""
+    """Names of the studies that some process on this machine carries out now."""
     for path in sorted(root.glob(f"*/{LIVE}")):
         entries = list(read_journal(path))
         if is_alive(session_of(entries)) and not any("ended" in entry for entry in entries):
@@ -107,7 +107,7 @@ def running(root: Path) -> Iterator[str]:
 
 
 def add_note(folder: Path, text: str) -> Note:
-    """Sets a mark now. Raises `StoreError`."""
+    """Adds a note at the current time. Raises `StoreError`."""
     note = Note(time.time_ns(), " ".join(text.split())[:MOST_OF_A_NOTE])
     journal = Journal(folder / NOTES)
     journal.add({"note": note.text, "at": note.unix_ns})
@@ -116,13 +116,13 @@ def add_note(folder: Path, text: str) -> Note:
 
 
 def notes_of(folder: Path) -> tuple[Note, ...]:
-    """All marks of a study, in order of time."""
+    """All notes of a study, in order of time."""
     notes = (note_of(entry) for entry in read_journal(folder / NOTES))
     return tuple(sorted(filter(None, notes), key=lambda note: note.unix_ns))
 
 
 def note_of(entry: Entry) -> Note | None:
-    """The mark that an entry holds."""
+    """The note in an entry; `None` if it holds none."""
     text, at = entry.get("note"), entry.get("at")
     if not isinstance(text, str) or type(at) is not int or not 0 < at < 1 << 63:
         return None

@@ -141,8 +141,8 @@ class RunWriter:
         return self.final
 
     def _remove_journals(self) -> None:
-        """What they hold is in the files of a complete folder. Not before it has its name: who is
-        killed in between must find either."""
+        """Removes the journals, whose contents are now in other files. Only after the rename: until
+        then a recovery needs them."""
         for name in (JOURNAL, HOST_JOURNAL):
             with writing(self.final / name, size=0):
                 (self.final / name).unlink(missing_ok=True)

@@ -1,5 +1,5 @@
 "use strict";
-// The list is made anew by the server; a page that is looked at follows what runs.
+// The server makes the list, so the page is reloaded: more often while a study runs.
 const running = document.querySelector("tr.running");
 const period_ms = running ? 10_000 : 60_000;
 setInterval(() => {

@@ -1,6 +1,6 @@
 "use strict";
-// A study as it runs. What it shows comes as events; nothing is asked for and nothing is computed
-// here that a report computes.
+// The live page of a study. Everything arrives as events; what a report computes, such as the
+// answer, is not computed here.
 (() => {
   const main = document.getElementById("main"), study = main.dataset.study;
   const by = id => document.getElementById(id);
@@ -23,7 +23,7 @@
   const WORDS = {
     running: "running", complete: "complete", idle: "not begun",
     stopped: "stopped before its end: dbdyno resume carries on",
-    killed: "its lab is gone: what it had measured is in its journals, dbdyno resume carries on",
+    killed: "its process was killed: its journals keep what it measured, dbdyno resume carries on",
   };
 
   const showProgress = progress => {
@@ -49,7 +49,7 @@
     ].join(" · ");
   };
 
-  // The name of SVG's elements is that of one the parser makes.
+  // SVG's namespace, from an element that the parser makes.
   const SVG = new DOMParser().parseFromString("<svg>", "text/html").body.firstChild.namespaceURI;
   const drawn = (name, attributes) => {
     const made = document.createElementNS(SVG, name);
@@ -57,7 +57,7 @@
     return made;
   };
 
-  // Each comparison with its interval, those after earlier blocks above it.
+  // Each comparison with its interval; above it, paler, the intervals after earlier blocks.
   const showEffects = (answers, last) => {
     const every = [...answers, last].flatMap(answer => answer.effects || []);
     const wide = Math.max(Math.log(1.1), ...(last.effects || []).flatMap(effect =>

@@ -1,6 +1,6 @@
 "use strict";
-// Lines over time as they come. They are drawn by hand: a chart library that draws a dozen panels
-// anew each second takes a core of the machine that is measured.
+// Lines over time, drawn by hand: a chart library that redraws a dozen panels each second takes a
+// core of the machine that is measured.
 const livePanels = (() => {
   const MOST = 1800, COLOURS = 6, GAP_S = 12;
   const HEIGHT = 110, TOP = 6, BOTTOM = 4;
