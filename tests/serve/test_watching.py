@@ -15,8 +15,9 @@ from serving import Served, serving
 from stores import write_live, write_study
 
 import lines
+from dbdyno.formats.left_out import dump_left_out
 from dbdyno.formats.records import parse_record
-from dbdyno.model import Metric, Sample
+from dbdyno.model import LeftOut, Metric, Sample
 from dbdyno.serve.home import Home
 from dbdyno.serve.inside import Inside
 from dbdyno.serve.prometheus import exposition
@@ -73,6 +74,27 @@ def test_a_study_with_a_failed_run_is_complete_once_an_attempt_is(tmp_path: Path
     assert states() == ("complete", "complete")
     shutil.rmtree(folder / "runs" / "b1-wal~2")
     assert states() == ("stopped", "stopped")
+
+
+def test_a_study_is_complete_without_the_cells_that_the_machine_can_not_run(
+    tmp_path: Path,
+) -> None:
+    folder = write_study(tmp_path, "example")
+    for run in (folder / "runs").glob("*-wal"):
+        shutil.rmtree(run)
+    document = json.loads((folder / "study.json").read_text())
+    for run in document["plan"]["runs"]:
+        run["cell"] = {"levels": {"journal": run["id"].partition("-")[2]}}
+    (folder / "study.json").write_text(json.dumps(document))
+
+    def state(*left_out: str) -> tuple[str, str, str]:
+        cells = tuple(LeftOut({"journal": level}, ()) for level in left_out)
+        (folder / "left_out.json").write_bytes(dump_left_out(cells))
+        seen = watch(tmp_path)
+        return seen.status, Home(Inside(tmp_path)).rows()[0][0].state, runs_of(seen)[1]["is"]
+
+    assert state("wal") == ("complete", "complete", "left out")
+    assert state("other") == ("stopped", "stopped", "to do")
 
 
 def test_progress_answers_and_lines_are_those_of_the_last_command(tmp_path: Path) -> None:

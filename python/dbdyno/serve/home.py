@@ -87,7 +87,7 @@ class Home:
         folders = self.inside.folders(study, "runs")
         whole = [name for name in folders if not name.endswith(PARTIAL)]
         ended = set(map(_run_of, whole))
-        planned = {run.run for run in declared.runs}
+        planned = declared.needed
         session, share, over = self._session(study)
         if session and not over:
             state = "running" if is_alive(session) else "killed"

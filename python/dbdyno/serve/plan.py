@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from dbdyno.formats.left_out import NAME as LEFT_OUT
 from dbdyno.serve.inside import Inside
 
 Json = Mapping[str, object]
@@ -25,6 +26,8 @@ class PlannedCell:
     block: int
     clients: tuple[int, ...]
     """Of each step, in order."""
+    is_left_out: bool = False
+    """The machine lacks what the cell needs: the run will not be carried out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,11 @@ class Declaration:
     metric: str
     runs: tuple[PlannedCell, ...]
     factors: tuple[str, ...] = ()
+
+    @property
+    def needed(self) -> set[str]:
+        """Names of the runs that a complete study has."""
+        return {run.run for run in self.runs if not run.is_left_out}
 
     @property
     def cells(self) -> tuple[str, ...]:
@@ -66,12 +74,13 @@ def declaration(inside: Inside, study: str) -> Declaration:
     document = read_json(inside, study, "study.json")
     declared, plan = _object(document.get("study")), _object(document.get("plan") or document)
     primary = _object(declared.get("primary"))
+    left_out = list_of(read_json(inside, study, LEFT_OUT).get("cells"))
     return Declaration(
         question=text_of(declared.get("question")),
         source=text_of(declared.get("source")),
         scale=text_of(plan.get("scale")),
         metric=text_of(primary.get("metric")) or "throughput",
-        runs=tuple(_runs(plan.get("runs"))),
+        runs=tuple(_runs(plan.get("runs"), [_object(cell).get("levels") for cell in left_out])),
     )
 
 
@@ -87,7 +96,7 @@ def number_of(value: object) -> float:
     return value if abs(value) < _LARGEST else 0.0
 
 
-def _runs(value: object) -> Iterator[PlannedCell]:
+def _runs(value: object, left_out: Sequence[object]) -> Iterator[PlannedCell]:
     for run in value if isinstance(value, list) else ():
         name, steps = text_of(_object(run).get("id")), _object(run).get("steps")
         if not name:
@@ -98,7 +107,9 @@ def _runs(value: object) -> Iterator[PlannedCell]:
         ]
         cell = name.partition("-")[2].replace(",", ", ") or name
         block = int(number_of(_object(run).get("block")))
-        yield PlannedCell(name, cell, block, tuple(clients))
+        levels = _object(_object(run).get("cell")).get("levels")
+        is_left_out = isinstance(levels, dict) and levels in left_out
+        yield PlannedCell(name, cell, block, tuple(clients), is_left_out)
 
 
 def _object(value: object) -> Json:

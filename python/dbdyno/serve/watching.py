@@ -127,7 +127,7 @@ class StudyWatch:
             return "running"
         if self.command.is_gone:
             return "killed"
-        planned = {run.run for run in self.declared.runs}
+        planned = self.declared.needed
         complete = {name for name, run in self._runs.items() if run.get("is") == "complete"}
         if planned and planned <= complete:
             return "complete"
@@ -198,7 +198,7 @@ class StudyWatch:
                 "cell": planned.cell,
                 "block": planned.block,
                 "clients": planned.clients,
-                "is": "to do",
+                "is": "left out" if planned.is_left_out else "to do",
                 **self._runs.get(planned.run, {}),
             }
             for planned in self.declared.runs
