@@ -1,9 +1,8 @@
-"""A step whose servers meet faults while probes try them: what surrounds the engine's call."""
+"""What surrounds the engine's call in a step with faults: their timetable, and probes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
@@ -14,7 +13,7 @@ from dbdyno.conduct.outages import figures, with_outages
 from dbdyno.conduct.probes import Attempt, Probes, errors_of, keep
 from dbdyno.errors import LabError
 from dbdyno.model import Load, Step, StepSummary
-from dbdyno.model.fault import FaultResult, timetable
+from dbdyno.model.fault import timetable
 from dbdyno.servers import Server
 
 
@@ -29,7 +28,7 @@ class Disturbed:
     logs: Path
     _faults: Faults = field(init=False)
     _probes: Probes = field(init=False)
-    _attempts: Sequence[Attempt] | None = None
+    _attempts: Sequence[Attempt] = ()
 
     def __post_init__(self) -> None:
         due = timetable(self.load.faults, self.load.measure_s or 0.0, self.step.seed)
@@ -43,14 +42,17 @@ class Disturbed:
     def __exit__(
         self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None
     ) -> None:
-        try:
-            self._faults.end()
-        except LabError:
-            if error is None:
-                raise
-        finally:
-            with suppress(LabError):
-                self._attempts = self._probes.stop()
+        failures: list[LabError] = []
+        for end in (self._faults.end, self._stop_probes):
+            try:
+                end()
+            except LabError as failure:
+                failures.append(failure)
+        if failures and error is None:  # Otherwise the load's own error is the cause.
+            raise failures[0]
+
+    def _stop_probes(self) -> None:
+        self._attempts = self._probes.stop()
 
     def begin(self, start_unix_ns: int) -> None:
         """The engine's clock has begun: its window follows the warm-up."""
@@ -59,12 +61,10 @@ class Disturbed:
     def completed(self, summary: StepSummary) -> StepSummary:
         """The step's figures with those of the faults; raises `ServerError` if the probes' table
         can't be read."""
-        attempts = self._attempts or ()
-        origin_ns = self._faults.origin_ns
+        attempts, origin_ns = self._attempts, self._faults.origin_ns
         keep(attempts, self.logs / f"probes-{self.step.index}.csv.gz", origin_ns)
         window_ns = round(summary.window_s * 1e9)
-        results: Sequence[FaultResult] = self._faults.results
-        results = with_outages(results, attempts, origin_ns, window_ns)
+        results = with_outages(self._faults.results, attempts, origin_ns, window_ns)
         lost, in_doubt = self._probes.lost(attempts)
         met = {
             **figures(results),
@@ -74,6 +74,6 @@ class Disturbed:
         return replace(
             summary,
             figures={**summary.figures, **met},
-            faults=tuple(results),
+            faults=results,
             probe_errors=errors_of(attempts),
         )

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from dbdyno.errors import LabError, ServerError
+from dbdyno.errors import ServerError
 from dbdyno.model.fault import ACTIVE, DueFault, FaultResult
 from dbdyno.servers import Server
 from dbdyno.servers.client_session import client_session
@@ -41,7 +41,7 @@ class Faults:
     results: list[FaultResult] = field(default_factory=list)
     _over: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
-    _error: LabError | None = None
+    _error: BaseException | None = None
 
     def begin(self, window_unix_ns: int) -> None:
         """Starts the timetable of a window that begins at this time of the wall clock."""
@@ -71,7 +71,7 @@ class Faults:
     def _run(self) -> None:
         try:
             self.make_all()
-        except LabError as error:
+        except BaseException as error:  # noqa: BLE001 — raised where it is waited for
             self._error = error
 
     def _make(self, due: DueFault, random: Random) -> None:
@@ -85,7 +85,7 @@ class Faults:
         }[fault.do]
         at_ns = time.monotonic_ns()
         begin()
-        if fault.do == "pause":  # Before it, the guard noted how to take it back.
+        if fault.do == "pause":  # The guard's journal took time before it.
             at_ns = time.monotonic_ns()
         try:
             self._over.wait(max(0.0, fault.for_s - (time.monotonic_ns() - at_ns) / 1e9))
@@ -114,7 +114,7 @@ class Faults:
         return random.choice([member for member in meant if member.server.alive()] or meant)
 
     def _active(self, members: Sequence[Member]) -> Member:
-        """The member whose port a new connection of a client ends at."""
+        """The member that a new connection of a client reaches, by its port."""
         if len(members) == 1:
             return members[0]
         ports = {_port(member): member for member in members}
@@ -123,11 +123,17 @@ class Faults:
             with suppress(ServerError):
                 session = client_session(self.target, 2.0)
                 try:
-                    return ports[session.port()]
+                    port = session.port()
                 finally:
                     session.close()
+                if port in ports:
+                    return ports[port]
             select.select([], [], [], _POLL_S)
-        raise ServerError("no member serves the clients, so that none can be the next to fail")
+        raise ServerError(
+            f"no member has served a client for {_FIND_LIMIT_S:.0f} s: the next fault finds no "
+            "active one",
+            hint="the members' logs say why",
+        )
 
 
 def _port(member: Member) -> int:
