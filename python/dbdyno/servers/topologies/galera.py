@@ -12,9 +12,6 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
-
-from pydantic import Field
 
 from dbdyno.errors import ConnectError, ServerError
 from dbdyno.servers.databases.mariadb.brand import BRAND
@@ -22,11 +19,10 @@ from dbdyno.servers.databases.mysql.server import MysqlServer
 from dbdyno.servers.nodes.daemon import free_port
 from dbdyno.servers.protocol import Member, Members, Provision, Server, ServerSpec, Source
 from dbdyno.servers.replication import await_all
-from dbdyno.servers.topologies.several import MembersTable, Several, refuse_settings
+from dbdyno.servers.topologies.several import NodesTable, Several, refuse_settings
 from dbdyno.servers.topologies.topology import Openers, PlannedMember, Topology
 
 _LIBRARY = Path("/usr/lib/galera/libgalera_smm.so")
-_NODE = "node"
 _JOIN_LIMIT_S = 180.0
 _RESERVED = frozenset(
     {
@@ -40,6 +36,7 @@ _RESERVED = frozenset(
         "wsrep_sst_receive_address",
     }
 )
+_NEEDED = {"binlog_format": "ROW", "innodb_autoinc_lock_mode": "2"}
 _UNKNOWN_PLACE = re.compile(r"^seqno:\s+-1$", re.MULTILINE)
 _RECOVERED = re.compile(r"WSREP: Recovered position:\s*(\S+)")
 _NOT_PREPARED = "WSREP has not yet prepared node"
@@ -47,12 +44,6 @@ _STATES = """
     SELECT VARIABLE_NAME AS name, VARIABLE_VALUE AS value FROM information_schema.GLOBAL_STATUS
     WHERE VARIABLE_NAME IN
         ('WSREP_CLUSTER_SIZE', 'WSREP_LOCAL_STATE_COMMENT', 'WSREP_LAST_COMMITTED')"""
-
-
-class Keys(MembersTable):
-    """Three nodes, by default: when one is lost, the other two are still a majority."""
-
-    nodes: Annotated[int, Field(ge=2, le=8)] = 3
 
 
 class GaleraNode(MysqlServer):
@@ -191,15 +182,11 @@ def _committed(member: Member) -> int:
     return int(_state(member)["WSREP_LAST_COMMITTED"])
 
 
-def _members(spec: ServerSpec, keys: Keys, _openers: Openers) -> Sequence[PlannedMember]:
-    needed = {"binlog_format": "ROW", "innodb_autoinc_lock_mode": "2"}
-    settings = {**needed, **spec.settings, **keys.settings_of(_NODE)}
-    return [
-        PlannedMember(f"{_NODE}-{number}", _NODE, settings) for number in range(1, keys.nodes + 1)
-    ]
+def _members(spec: ServerSpec, keys: NodesTable, _openers: Openers) -> Sequence[PlannedMember]:
+    return keys.planned(spec, _NEEDED)
 
 
-def _open(spec: ServerSpec, keys: Keys, openers: Openers, folder: Path) -> Server:
+def _open(spec: ServerSpec, keys: NodesTable, openers: Openers, folder: Path) -> Server:
     refuse_settings(spec, keys, _RESERVED)
     nodes: list[GaleraNode] = []
     members: list[Member] = []
@@ -210,16 +197,16 @@ def _open(spec: ServerSpec, keys: Keys, openers: Openers, folder: Path) -> Serve
     return Galera(TOPOLOGY.name, members)
 
 
-def _refuses(provision: Provision, keys: Keys, _openers: Openers) -> str | None:
+def _refuses(provision: Provision, keys: NodesTable, _openers: Openers) -> str | None:
     if provision.kind != BRAND.kind:
         return f"its nodes are MariaDB, not `{provision.kind}`"
     if provision.source not in (Source.SYSTEM, Source.PATH):
         return "it takes an installed MariaDB (`mariadb@system`), which has the programs it needs"
-    if other := next((role for role in keys.member if role != _NODE), None):
-        return f"`member.{other}`: the only role is {_NODE}"
+    if wrong := keys.unknown_role():
+        return wrong
     lacking = [] if _LIBRARY.exists() else ["galera-4"]
     lacking += [program for program in ("rsync", "lsof") if shutil.which(program) is None]
     return f"`apt-get install {' '.join(lacking)}` first" if lacking else None
 
 
-TOPOLOGY = Topology("galera", _open, keys=Keys, members=_members, refuses=_refuses)
+TOPOLOGY = Topology("galera", _open, keys=NodesTable, members=_members, refuses=_refuses)

@@ -8,10 +8,8 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 from uuid import UUID
-
-from pydantic import Field
 
 from dbdyno.errors import ServerError
 from dbdyno.model.session import only_row
@@ -21,10 +19,9 @@ from dbdyno.servers.databases.mysql.server import MysqlServer
 from dbdyno.servers.nodes.daemon import free_port
 from dbdyno.servers.protocol import Member, Provision, Server, ServerSpec, Source
 from dbdyno.servers.replication import await_all
-from dbdyno.servers.topologies.several import MembersTable, Several, refuse_settings
+from dbdyno.servers.topologies.several import NodesTable, Several, refuse_settings
 from dbdyno.servers.topologies.topology import Openers, PlannedMember, Topology
 
-_NODE = "node"
 _JOIN_LIMIT_S = 120.0
 _NEEDED = {
     "gtid_mode": "ON",
@@ -50,12 +47,6 @@ _STATE = """
            SUM(MEMBER_STATE = 'ONLINE') AS online,
            REPLACE(@@GLOBAL.gtid_executed, '\\n', '') AS executed
     FROM performance_schema.replication_group_members"""
-
-
-class Keys(MembersTable):
-    """Three nodes, by default: when one is lost, the other two are still a majority."""
-
-    nodes: Annotated[int, Field(ge=2, le=8)] = 3
 
 
 class GroupNode(MysqlServer):
@@ -182,14 +173,11 @@ def _most_advanced(nodes: Sequence[GroupNode]) -> GroupNode:
     raise ServerError("no node has all transactions of the group", hint="; ".join(executed))
 
 
-def _members(spec: ServerSpec, keys: Keys, _openers: Openers) -> Sequence[PlannedMember]:
-    settings = {**_NEEDED, **spec.settings, **keys.settings_of(_NODE)}
-    return [
-        PlannedMember(f"{_NODE}-{number}", _NODE, settings) for number in range(1, keys.nodes + 1)
-    ]
+def _members(spec: ServerSpec, keys: NodesTable, _openers: Openers) -> Sequence[PlannedMember]:
+    return keys.planned(spec, _NEEDED)
 
 
-def _open(spec: ServerSpec, keys: Keys, openers: Openers, folder: Path) -> Server:
+def _open(spec: ServerSpec, keys: NodesTable, openers: Openers, folder: Path) -> Server:
     refuse_settings(spec, keys, _RESERVED)
     name = UUID(bytes=secrets.token_bytes(16), version=4)
     nodes: list[GroupNode] = []
@@ -202,7 +190,7 @@ def _open(spec: ServerSpec, keys: Keys, openers: Openers, folder: Path) -> Serve
     return GroupReplication(members, by_name)
 
 
-def _refuses(provision: Provision, keys: Keys, _openers: Openers) -> str | None:
+def _refuses(provision: Provision, keys: NodesTable, _openers: Openers) -> str | None:
     if provision.kind != MYSQL.kind:
         return f"its nodes are MySQL, not `{provision.kind}`"
     if provision.source is Source.URL:
@@ -211,9 +199,7 @@ def _refuses(provision: Provision, keys: Keys, _openers: Openers) -> str | None:
     if release and release < SINCE:
         oldest = ".".join(map(str, SINCE))
         return f"it takes MySQL {oldest} or newer; this is {provision.version}"
-    if other := next((role for role in keys.member if role != _NODE), None):
-        return f"`member.{other}`: the only role is {_NODE}"
-    return None
+    return keys.unknown_role()
 
 
-TOPOLOGY = Topology("group-replication", _open, keys=Keys, members=_members, refuses=_refuses)
+TOPOLOGY = Topology("group-replication", _open, keys=NodesTable, members=_members, refuses=_refuses)

@@ -19,9 +19,12 @@ from dbdyno.formats.load_schema import Table
 from dbdyno.formats.study_schema import Settings
 from dbdyno.servers.protocol import Database, Entry, Member, Members, Node, ServerSpec
 from dbdyno.servers.setting import refuse_reserved
+from dbdyno.servers.topologies.topology import PlannedMember
 
 _OF_EACH = frozenset({"kind", "version", "source"})
 """Facts that are kept for each member; all others are kept of the first alone."""
+NODE = "node"
+"""The role of each server of a group of equals."""
 _CHANGED = "settings_changed"
 """The fact that has a server's settings that are not its defaults, without ports and paths."""
 
@@ -41,6 +44,25 @@ class MembersTable(Table):
     def settings_of(self, role: str) -> Mapping[str, str]:
         """Settings of a role's servers, which win over the level's `settings`."""
         return self.member[role].settings if role in self.member else {}
+
+
+class NodesTable(MembersTable):
+    """Keys of a group of equal servers. There are three by default: when one is lost, the other two
+    are still a majority."""
+
+    nodes: Annotated[int, Field(ge=2, le=8)] = 3
+
+    def planned(self, spec: ServerSpec, needed: Mapping[str, str]) -> Sequence[PlannedMember]:
+        """Its members, `node-1` and so on; the level's settings win over those `needed`."""
+        settings = {**needed, **spec.settings, **self.settings_of(NODE)}
+        return [
+            PlannedMember(f"{NODE}-{number}", NODE, settings) for number in range(1, self.nodes + 1)
+        ]
+
+    def unknown_role(self) -> str | None:
+        """What is wrong with the roles in `member`; `None`: nothing."""
+        other = next((role for role in self.member if role != NODE), None)
+        return other and f"`member.{other}`: the only role is {NODE}"
 
 
 Count = Annotated[int, Field(ge=1, le=8)]

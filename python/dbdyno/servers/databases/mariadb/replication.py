@@ -1,4 +1,4 @@
-"""MariaDB's replication by GTID, in its words."""
+"""MariaDB's replication by GTID: its statements and names."""
 
 from dbdyno.servers.databases.mariadb.brand import BRAND
 from dbdyno.servers.databases.mysql.gtid import (

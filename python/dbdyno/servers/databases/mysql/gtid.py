@@ -1,5 +1,6 @@
-"""Replication by GTID as MySQL and MariaDB have it, each in words of its own: every member begins
-with the same empty tables and a new binary log; semi-synchronous where commits wait for replicas.
+"""Replication by GTID of MySQL and MariaDB, which differ in statements and names: every member
+begins with the same empty tables and a new binary log; semi-synchronous where commits wait for
+replicas.
 """
 
 from __future__ import annotations
@@ -16,16 +17,16 @@ from dbdyno.servers.databases.mysql.server import MysqlServer
 from dbdyno.servers.protocol import Member, Provision, Server, ServerSpec
 from dbdyno.servers.replication import Confirmed, await_all
 
-JOIN_LIMIT_S = 60.0
+_JOIN_LIMIT_S = 60.0
 _WAITS_MS = 600_000
-"""How long a commit waits for a replica before it goes on without: longer than a run bears, so that
-no run becomes asynchronous without a word."""
+"""How long a commit waits for a replica before it goes on without: so long that no
+run becomes asynchronous unnoticed."""
 ASYNCHRONOUS, SEMI = "asynchronous", "semi-synchronous"
 
 
 @dataclass(frozen=True, slots=True)
 class SemiSync:
-    """How one of the two has commits wait for replicas."""
+    """The names by which one of the two makes commits wait for replicas."""
 
     settings: Mapping[str, str]
     """Of every member."""
@@ -34,14 +35,14 @@ class SemiSync:
     replicas: str
     """The status variable that counts the replicas which confirm commits."""
     timeout: str
-    """The setting that has the milliseconds for which a commit waits."""
+    """The setting that holds how many milliseconds a commit waits."""
     waits_for: str | None = None
-    """The setting that has how many replicas a commit waits for; `None`: it is always one."""
+    """The setting that holds how many replicas a commit waits for; `None`: it is always one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What tells how a replica is, and the columns of its answer."""
+    """The statement that reports a replica's state, and the columns of its result."""
 
     statement: str
     io_running: str
@@ -51,7 +52,7 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How one of the two says it."""
+    """Statements and names of one of the two."""
 
     brand: Brand
     since: Mapping[str, tuple[int, ...]]
@@ -73,7 +74,7 @@ class Dialect:
 
 @dataclass(frozen=True, slots=True)
 class GtidReplication:
-    """Replicas are read-only, but for the lab's role."""
+    """Replicas are read-only, except for dbdyno's own role."""
 
     dialect: Dialect
     reserved: frozenset[str]
@@ -120,7 +121,7 @@ class GtidReplication:
             for replica in replicas:
                 self._follow(sessions[replica.name], primary.server)
             followers = {replica.name: sessions[replica.name] for replica in replicas}
-            await_all(lambda: self._not_running(followers), JOIN_LIMIT_S)
+            await_all(lambda: self._not_running(followers), _JOIN_LIMIT_S)
             if confirmed.mode == SEMI:
                 self._wait_for_replicas(sessions[primary.name], len(replicas))
         finally:
@@ -129,10 +130,10 @@ class GtidReplication:
 
     def settle(self, members: Sequence[Member], limit_s: float) -> None:
         """Waits until each replica has applied the log up to the primary's present GTID."""
-        position = row_of(members[0], self.dialect.position)["position"]
+        position = _row_of(members[0], self.dialect.position)["position"]
         statement = self.dialect.wait.format(position=position, limit_s=limit_s)
         for replica in members[1:]:
-            if row_of(replica, statement)["late"] != 0:
+            if _row_of(replica, statement)["late"] != 0:
                 raise ServerError(
                     f"{replica.name} is still behind the primary after {limit_s:.0f} s"
                 )
@@ -172,11 +173,11 @@ class GtidReplication:
                 {"a replica": f"{there} of {replicas} confirm commits"} if there < replicas else {}
             )
 
-        await_all(missing, JOIN_LIMIT_S)
+        await_all(missing, _JOIN_LIMIT_S)
 
 
-def row_of(member: Member, statement: str) -> Mapping[str, Any]:
-    """The only row that a member answers, in a session of its own."""
+def _row_of(member: Member, statement: str) -> Mapping[str, Any]:
+    """The only row of a statement's result, by a session of its own."""
     session = member.server.database.inside()
     try:
         return only_row(session.rows(statement), statement)

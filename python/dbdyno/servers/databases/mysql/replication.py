@@ -1,4 +1,4 @@
-"""MySQL's replication by GTID, in the words that it has since 8.0.26."""
+"""MySQL's replication by GTID: its statements and names since 8.0.26."""
 
 from dbdyno.servers.databases.mysql.brand import MYSQL
 from dbdyno.servers.databases.mysql.gtid import (
@@ -11,7 +11,7 @@ from dbdyno.servers.databases.mysql.gtid import (
 )
 
 SINCE = (8, 2)
-"""`RESET BINARY LOGS AND GTIDS` is the newest word used."""
+"""`RESET BINARY LOGS AND GTIDS` is the newest statement used."""
 
 REPLICATION = GtidReplication(
     Dialect(
