@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from dbdyno.conduct.outages import at_rank, figures, with_outages
+from dbdyno.conduct.outages import figures, with_outages
 from dbdyno.conduct.probes import Attempt
-from dbdyno.model.fault import PROBES, Fault, FaultResult, timetable
+from dbdyno.model.fault import PROBES, Fault, FaultResult, at_rank, timetable
 
 ORIGIN_NS = 7_000_000_000
 MS = 1_000_000

@@ -1,4 +1,4 @@
-"""What probes met around faults. Pure."""
+"""Outages and their figures, from the attempts of probes. Pure."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import replace
 from itertools import pairwise
 
 from dbdyno.conduct.probes import Attempt
-from dbdyno.model.fault import PROBES, FaultResult
+from dbdyno.model.fault import PROBES, FaultResult, at_rank
 
 
 def with_outages(
     results: Sequence[FaultResult], attempts: Sequence[Attempt], origin_ns: int, window_ns: int
 ) -> tuple[FaultResult, ...]:
-    """Each fault with its outages: the attempts until the next fault, or the window's end, are
-    its own. `origin_ns`: the window's beginning by the attempts' clock."""
+    """Each fault with its outages, from attempts until the next fault or the window's end.
+    `origin_ns`: the window's beginning by the attempts' clock."""
     ends = [result.at_ns for result in results[1:]] + [window_ns]
     return tuple(
         replace(
@@ -33,17 +33,11 @@ def figures(results: Sequence[FaultResult]) -> Mapping[str, float]:
     """Median, 95th percentile and maximum over the faults, of each probe's outages."""
     summed: dict[str, float] = {"faults": float(len(results))}
     for kind in PROBES:
-        lengths = sorted(result.outage_ms[kind] for result in results)
+        lengths = [result.outage_ms[kind] for result in results]
         if lengths:
             for name, rank in (("p50", 0.5), ("p95", 0.95), ("max", 1.0)):
                 summed[f"{kind}_outage_ms_{name}"] = at_rank(lengths, rank)
     return summed
-
-
-def at_rank(ascending: Sequence[float], rank: float) -> float:
-    """The smallest value that at least this part of all do not exceed."""
-    place = max(1, -int(-rank * len(ascending) // 1))
-    return ascending[place - 1]
 
 
 def _noticed(attempts: Sequence[Attempt], begin_ns: int, end_ns: int) -> float | None:

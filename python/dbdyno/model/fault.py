@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
@@ -61,7 +62,7 @@ class FaultResult:
 
 
 def timetable(faults: Sequence[Fault], window_s: float, seed: int) -> tuple[DueFault, ...]:
-    """Every time of every fault, in order; random ones follow from the seed."""
+    """Every repetition of every fault, in order; random times follow from the seed."""
     random = Random(f"faults {seed}")
     due: list[DueFault] = []
     for fault in faults:
@@ -70,3 +71,10 @@ def timetable(faults: Sequence[Fault], window_s: float, seed: int) -> tuple[DueF
             first_s = random.uniform(0, share_s / 2) if fault.at_s is None else fault.at_s
             due.append(DueFault(first_s + number * share_s, fault))
     return tuple(sorted(due, key=lambda time: time.at_s))
+
+
+def at_rank(lengths: Sequence[float], rank: float) -> float:
+    """The smallest of some lengths that at least this share of them (`rank`, 0 to 1) doesn't
+    exceed."""
+    place = max(1, math.ceil(rank * len(lengths)))
+    return sorted(lengths)[place - 1]

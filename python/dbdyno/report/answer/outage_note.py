@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
+from dbdyno.model.fault import at_rank
 from dbdyno.report.analysis.analyse import Analysis
-from dbdyno.report.sections.outages import faults_of
+from dbdyno.report.sections.outages import commits, faults_of, outages_s
 from dbdyno.report.terms.wording import count, number
 
 _MOST_CELLS = 3
-"""More are in the table of outages alone."""
+"""Further cells are in the table of outages only."""
 
 
 def outage_notes(analysis: Analysis) -> Iterator[str]:
@@ -21,16 +20,12 @@ def outage_notes(analysis: Analysis) -> Iterator[str]:
         return
     cells = []
     for point in points[:_MOST_CELLS]:
-        lengths = [fault.outage_ms["write"] / 1e3 for fault in faults_of(point)]
-        median = float(np.quantile(lengths, 0.5, method="inverted_cdf"))
+        lengths = outages_s(faults_of(point), "write")
+        median = at_rank(lengths, 0.5)
         where = f"with {point.label} " if len(points) > 1 else ""
         longest = number(max(lengths))
         cells.append(f"{where}{number(median)} s in the median and {longest} s at most")
     faults = sum(len(faults_of(point)) for point in points)
-    lost = sum(
-        int(block.summary.figures.get("lost_commits", 0))
-        for point in points
-        for block in point.counted
-    )
+    lost = sum(commits(point, "lost") for point in points)
     missing = f"{count(lost)} acknowledged commits are" if lost else "nothing acknowledged is"
     yield f"{count(faults)} faults: nobody could write for {', '.join(cells)}; {missing} lost."

@@ -1,18 +1,19 @@
-"""What faults cost: outages as the probes met them, lost commits, and the load before, between and
+"""What faults cost: outages as the probes met them, lost commits, and the load before, during and
 after them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dbdyno.formats.quantities import parse_duration
 from dbdyno.model import StepSummary
-from dbdyno.model.fault import PROBES, FaultResult
+from dbdyno.model.fault import PROBES, FaultResult, at_rank
 from dbdyno.report.analysis.analyse import Analysis
 from dbdyno.report.analysis.points import Point
 from dbdyno.report.material.material import StepSeries
@@ -23,34 +24,44 @@ from dbdyno.report.terms.wording import count, number
 _WORDS: Mapping[str, str] = {"write": "writes", "read": "reads", "connect": "new connections"}
 _BACK = "all members"
 _HELD_INTERVALS = 3
-"""So many in a row make a rate that is back."""
+"""Intervals in a row that must reach the rate for it to count as back."""
 _RECOVERED = 0.9
 
 
 def outage_tables(analysis: Analysis) -> Iterator[Table]:
-    """None where no server met a fault."""
+    """Yields no table where no server met a fault."""
     if any(faults_of(point) for point in analysis.points):
         yield outages_table(analysis)
         yield phases_table(analysis)
 
 
 def faults_of(point: Point) -> tuple[FaultResult, ...]:
-    """Of all counted blocks."""
+    """The faults of all counted blocks."""
     return tuple(fault for block in point.counted for fault in block.summary.faults)
 
 
+def outages_s(faults: Iterable[FaultResult], kind: str) -> list[float]:
+    """The outages of a probe."""
+    return [fault.outage_ms[kind] / 1e3 for fault in faults if kind in fault.outage_ms]
+
+
+def commits(point: Point, what: Literal["lost", "in_doubt"]) -> int:
+    """Commits of the probes in all counted blocks."""
+    return sum(int(block.summary.figures.get(f"{what}_commits", 0)) for block in point.counted)
+
+
 def outages_table(analysis: Analysis) -> Table:
-    """A row a cell and probe: its outages over all faults; and how long a member was missing."""
+    """A row for each cell and probe: its outages over all faults; and one for how long a member was
+    missing."""
     rows: list[tuple[Value, ...]] = []
     for point in analysis.points:
         faults = faults_of(point)
-        lost = sum(int(b.summary.figures.get("lost_commits", 0)) for b in point.counted)
-        doubt = sum(int(b.summary.figures.get("in_doubt_commits", 0)) for b in point.counted)
         for kind in PROBES:
-            lengths = [fault.outage_ms[kind] / 1e3 for fault in faults if kind in fault.outage_ms]
+            lengths = outages_s(faults, kind)
             own: list[Value] = [None, None, None]
             if kind == "write":
-                own = [noticed_within_s(point.cell.proxy), lost, doubt]
+                within_s = noticed_within_s(point.cell.proxy)
+                own = [within_s, commits(point, "lost"), commits(point, "in_doubt")]
             rows.append((*lead(point), _WORDS[kind], len(lengths), *_spread(lengths), *own))
         missing = [(fault.back_ns - fault.at_ns) / 1e9 for fault in faults]
         rows.append((*lead(point), _BACK, len(missing), *_spread(missing), None, None, None))
@@ -95,10 +106,9 @@ def phases_table(analysis: Analysis) -> Table:
         rates = [_by_phase(block) for block in blocks]
         again = [s for block in blocks for s in _recoveries_s(block)]
         means = [_mean([rate[phase] for rate in rates]) for phase in range(3)]
-        errors = dict[str, int]()
+        errors = Counter[str]()
         for block in blocks:
-            for code, times in block.summary.probe_errors.items():
-                errors[code] = errors.get(code, 0) + times
+            errors.update(block.summary.probe_errors)
         codes = ", ".join(f"{code}: {times}" for code, times in sorted(errors.items()))
         median = float(np.median(again)) if again else None
         rows.append((*lead(point), *means, median, codes))
@@ -124,8 +134,7 @@ class _Disturbed:
 def _spread(lengths: list[float]) -> list[Value]:
     if not lengths:
         return [None] * 4
-    ranks = (np.quantile(lengths, q, method="inverted_cdf") for q in (0.5, 0.95))
-    return [min(lengths), *map(float, ranks), max(lengths)]
+    return [min(lengths), at_rank(lengths, 0.5), at_rank(lengths, 0.95), max(lengths)]
 
 
 def _mean(values: list[float]) -> float | None:
