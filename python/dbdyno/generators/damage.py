@@ -24,7 +24,7 @@ from dbdyno.errors import LostError, ServerError, UsageError
 from dbdyno.generators import flips, known_rows
 from dbdyno.generators.carried import Carried, NotCarriedOutError
 from dbdyno.generators.flips import DAMAGES, PLACES, Damage, Flip, Place, Span
-from dbdyno.generators.generator import Generator, Job, Served, ToolOutcome
+from dbdyno.generators.generator import Generator, Job, Served, ToolOutcome, shares
 from dbdyno.generators.outcomes import OUTCOMES, Seen, outcome_of, shape, unusual
 from dbdyno.guard.guarded import Guarded
 from dbdyno.model import Load, Metric, Option, Volume, whole
@@ -132,11 +132,10 @@ def told(counts: Mapping[str, int], wrong: int, window_s: float) -> ToolOutcome:
     """Counts and shares of all outcomes; `wrong` trials gave wrong rows, noticed or not."""
     events = sum(counts.values())
     outcomes = {name: counts.get(name, 0) for name in OUTCOMES}
-    shares = {f"{name.replace(' ', '_')}_share": n / events for name, n in outcomes.items()}
     return ToolOutcome(
         window_s=window_s,
         events=events,
-        figures={**shares, "wrong_share": wrong / events},
+        figures={**shares(outcomes, events), "wrong_share": wrong / events},
         outcomes=outcomes,
     )
 

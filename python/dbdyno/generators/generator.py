@@ -139,6 +139,11 @@ class ToolOutcome:
     step out, a few words each."""
 
 
+def shares(outcomes: Mapping[str, int], events: int) -> Mapping[str, float]:
+    """Figure → share of the events with that outcome; figures are named like `lost_share`."""
+    return {f"{name.replace(' ', '_')}_share": n / events for name, n in outcomes.items()}
+
+
 def step_summary(
     index: int,
     clients: int,

@@ -1,4 +1,4 @@
-"""Holds the rows of a ledger's table against what was acknowledged. Pure."""
+"""Compares the rows of a ledger's table with what was acknowledged. Pure."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ class Judged:
     commits: int = 0
     """How many were acknowledged."""
     in_doubt: int = 0
-    """Sent and not acknowledged: whether they are there is open."""
+    """Sent and not acknowledged: they may be there or not."""
     found: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    """Outcome → the first ids of its groups, or of phantoms the ids; only those that are not
-    kept."""
+    """Outcome → the first id of each group of rows that has it (of `phantom`: each id); `kept` is
+    left out."""
     oldest_lost_ns: int = 0
     """How long before the crash the first of the lost commits was acknowledged."""
 
@@ -63,10 +63,11 @@ def judge(
     crash_ns: int,
     cut_ns: int | None,
 ) -> Judged:
-    """Every row of the table (`rows`: id → content) against the entries, each client's in order.
+    """Compares every row of the table (`rows`: id → content) with the entries, each client's in
+    order.
 
-    `content` says what a row was given, `crash_ns` when the crash began, `cut_ns` the same if only
-    acknowledgements before it count.
+    `content`: id → the content that was written. `crash_ns`: when the crash began. `cut_ns`:
+    acknowledgements after it don't count; `None`: all count.
     """
     found: dict[str, list[int]] = {name: [] for name in OUTCOMES}
     written = {entry.first_id: entry for entry in entries if not entry.deletes}
@@ -90,10 +91,22 @@ def judge(
     found["lost"] = [entry.first_id for entry in lost]
     known = {row for first in written for row in range(first, first + GROUP)}
     found["phantom"] = sorted(rows.keys() - known)
-    states = Counter(entry.acknowledged_by(cut_ns) for entry in entries)
+    commits, in_doubt = _counts(entries, cut_ns)
     return Judged(
-        commits=states[True],
-        in_doubt=states[False],
+        commits=commits,
+        in_doubt=in_doubt,
         found={name: ids for name, ids in found.items() if ids},
         oldest_lost_ns=max((crash_ns - (e.acknowledged_ns or crash_ns) for e in lost), default=0),
     )
+
+
+def not_recovered(entries: Sequence[Entry], crash: int, *, cut_ns: int | None) -> Judged:
+    """A crash, by its number, after which no row could be read."""
+    commits, in_doubt = _counts(entries, cut_ns)
+    return Judged(commits, in_doubt, {OUTCOMES[-1]: [crash]})
+
+
+def _counts(entries: Sequence[Entry], cut_ns: int | None) -> tuple[int, int]:
+    """How many were acknowledged, and how many are in doubt."""
+    states = Counter(entry.acknowledged_by(cut_ns) for entry in entries)
+    return states[True], states[False]

@@ -2,7 +2,7 @@
 
 Clients write rows that follow from the seed and note each statement before it is sent and when it
 is acknowledged, outside of what crashes. At a random moment the server is killed, or the power of
-its file system fails (`power.py`). It is started again, and every row is held against the notes
+its file system fails (`power.py`). It is started again, and every row is compared with the notes
 (`judging.py`). `load.events` is the number of crashes.
 """
 
@@ -23,8 +23,8 @@ from typing import ClassVar
 
 from dbdyno.errors import ServerError, UsageError
 from dbdyno.generators.carried import Carried, NotCarriedOutError
-from dbdyno.generators.generator import Generator, Job, Served, ToolOutcome
-from dbdyno.generators.judging import GROUP, OUTCOMES, Entry, Judged, judge
+from dbdyno.generators.generator import Generator, Job, Served, ToolOutcome, shares
+from dbdyno.generators.judging import GROUP, OUTCOMES, Entry, Judged, judge, not_recovered
 from dbdyno.generators.power import OwnFileSystem
 from dbdyno.generators.writing import LIMIT_S, TABLE, Client
 from dbdyno.guard.guarded import Guarded
@@ -34,12 +34,12 @@ KINDS = ("postgresql", "mysql", "mariadb", "sqlite")
 CRASHES = ("process", "power")
 _DEFAULT_WRITES_S = 1.0
 _EARLIEST = 0.2
-"""The crash comes after this part of `writes_s` at the earliest."""
+"""The crash comes after this share of `writes_s` at the earliest."""
 _POLL_S = 0.005
 _STARTS_S = 2.0
-"""What a crash takes beside its writes."""
+"""How long a crash takes besides its writes, for the estimate."""
 _SIZE_BYTES = 300e6
-"""A new data folder and its copy."""
+"""Of a new data folder and its copy."""
 
 
 class Ledger:
@@ -58,7 +58,7 @@ class Ledger:
         return {"events": "crashes"}
 
     def read(self, options: Mapping[str, Option]) -> None:
-        """A known crash, and a time that is neither none nor for ever."""
+        """Raises `ValueError` for another crash than these, and a time outside 0.1 to 600 s."""
         if options.get("crash", CRASHES[0]) not in CRASHES:
             raise ValueError(f"`crash` is one of {', '.join(CRASHES)}")
         writes_s = options.get("writes_s", _DEFAULT_WRITES_S)
@@ -68,7 +68,7 @@ class Ledger:
             raise ValueError(f"`{min(unknown)}` is none of crash, writes_s")
 
     def provision(self, options: Mapping[str, Option]) -> str | None:
-        """None: the clients are threads of the lab."""
+        """None: its clients are threads of this process."""
         return None
 
     def files(self, options: Mapping[str, Option]) -> Mapping[str, str]:
@@ -76,7 +76,7 @@ class Ledger:
         return {}
 
     def volume(self, options: Mapping[str, Option]) -> Volume:
-        """What is written before a crash is small beside the server's own files."""
+        """That of the server's own files: what is written before a crash is small beside it."""
         return Volume(size_bytes=_SIZE_BYTES, event_s=_writes_s(options) + _STARTS_S)
 
     def run(self, job: Job) -> ToolOutcome:
@@ -106,7 +106,7 @@ class Ledger:
                 for number in range(1, job.events + 1):
                     trials.append(bench.trial(number))
                     record.write(json.dumps(trials[-1].document()) + "\n")
-            return told(trials, time.monotonic() - began)
+            return outcome_of(trials, time.monotonic() - began)
 
 
 def _writes_s(options: Mapping[str, Option]) -> float:
@@ -123,12 +123,12 @@ class Trial:
     wrote_s: float
     """From the first statement to the crash."""
     recovery_s: float | None
-    """From the start to the first statement that is answered; `None`: it did not start."""
+    """From the start to the first answer to a statement; `None`: it did not start."""
     reason: str = ""
     """Why it did not recover."""
 
     def document(self) -> Mapping[str, object]:
-        """As `trials.jsonl` has it."""
+        """Its line in `trials.jsonl`."""
         return {
             "crash": self.number,
             "outcome": self.judged.outcome,
@@ -139,17 +139,16 @@ class Trial:
         }
 
 
-def told(trials: Sequence[Trial], window_s: float) -> ToolOutcome:
-    """Counts and shares of outcomes over all crashes, and what became of single commits."""
+def outcome_of(trials: Sequence[Trial], window_s: float) -> ToolOutcome:
+    """Counts and shares of outcomes over all crashes, and what became of their commits."""
     counts = Counter(trial.judged.outcome for trial in trials)
     outcomes = {name: counts.get(name, 0) for name in OUTCOMES}
-    shares = {f"{name.replace(' ', '_')}_share": n / len(trials) for name, n in outcomes.items()}
     commits = sum(trial.judged.commits for trial in trials)
     lost = sum(len(trial.judged.found.get("lost", ())) for trial in trials)
     recovered = [trial.recovery_s for trial in trials if trial.recovery_s is not None]
     wrote_s = sum(trial.wrote_s for trial in trials)
     figures = {
-        **shares,
+        **shares(outcomes, len(trials)),
         "commits_per_s": commits / wrote_s if wrote_s else 0.0,
         "commits": float(commits),
         "lost_commits": float(lost),
@@ -163,7 +162,7 @@ def told(trials: Sequence[Trial], window_s: float) -> ToolOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """A running server, and what it needs to crash and to come back."""
+    """A running server, and what is needed to crash and restore it."""
 
     job: Job
     server: Served
@@ -173,7 +172,7 @@ class Bench:
     system: OwnFileSystem | None
 
     def trial(self, number: int) -> Trial:
-        """Writes, crashes, starts again and judges; then the server is as before."""
+        """Writes, crashes, starts again and judges; leaves the server running."""
         self._make_table()
         random = Random(f"{self.job.seed} {number}")
         writes_s = _writes_s(self.job.options)
@@ -197,22 +196,15 @@ class Bench:
             rows = self._rows()
         except ServerError as error:
             self._restore()
-            judged = judge(entries, {}, str, crash_ns=crash_ns, cut_ns=cut_ns)
-            judged = Judged(judged.commits, judged.in_doubt, {OUTCOMES[-1]: [number]})
+            judged = not_recovered(entries, number, cut_ns=cut_ns)
             return Trial(number, judged, wrote_s, None, error.message)
-        judged = judge(
-            entries,
-            rows,
-            content,
-            crash_ns=crash_ns,
-            cut_ns=cut_ns,
-        )
+        judged = judge(entries, rows, content, crash_ns=crash_ns, cut_ns=cut_ns)
         if judged.found:
             self._keep(number, entries, rows)
         return Trial(number, judged, wrote_s, recovery_s)
 
     def content(self, trial: int, row: int) -> str:
-        """What a row is given: it follows from the seed, so that any other content is known."""
+        """The content of a row. It follows from the seed, so that any other is known as wrong."""
         return hashlib.sha256(f"{self.job.seed} {trial} {row}".encode()).hexdigest() * 2
 
     def open(self) -> Session:
@@ -226,7 +218,7 @@ class Bench:
         return session
 
     def _make_table(self) -> None:
-        """Anew, and on disk, whatever the server promises."""
+        """Makes an empty table and syncs it, whatever the server's own settings are."""
         session = self.open()
         try:
             session.rows(f"DROP TABLE IF EXISTS {TABLE}")
@@ -239,8 +231,9 @@ class Bench:
             self.system.sync()
 
     def _crash(self) -> tuple[int, int | None]:
-        """When it began, and the same if only acknowledgements before it count: after a power
-        failure the server's processes still run for a moment, and may answer."""
+        """Crashes the server, and waits until its processes have ended. Returns the monotonic time
+        of the crash, and the time after which acknowledgements don't count (`None`: all count):
+        after a power failure the server still runs for a moment, and may answer."""
         family = self.server.node.processes()
         began_ns = time.monotonic_ns()
         cut_ns = None if self.system is None else self.system.fail()
@@ -261,7 +254,7 @@ class Bench:
             session.close()
 
     def _restore(self) -> None:
-        """From the copy that was made before the first crash."""
+        """Puts back the copy of the data that was made before the first crash."""
         self.server.node.kill()
         for path in self.folder.iterdir():
             shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
@@ -271,7 +264,7 @@ class Bench:
         self.server.node.restart(LIMIT_S)
 
     def _keep(self, number: int, entries: Sequence[Entry], rows: Mapping[int, str]) -> None:
-        """All notes of a crash after which not all is well, for whoever looks into it."""
+        """Writes all notes of a crash that lost or damaged something, for analysis."""
         with (self.job.scratch / f"ledger-{number}.jsonl").open("w") as file:
             for entry in entries:
                 there = [
@@ -281,7 +274,7 @@ class Bench:
 
 
 def _rest(length_s: float, clients: Sequence[Client]) -> None:
-    """Until the crash. Raises what a client met before it."""
+    """Waits until the crash is due. Raises the error of a client that fails before."""
     deadline = time.monotonic() + length_s
     while (left := deadline - time.monotonic()) > 0:
         for client in clients:

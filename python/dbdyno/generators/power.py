@@ -2,8 +2,8 @@
 
 The ioctl FS_IOC_SHUTDOWN without a flush of the journal drops everything that ext4 or xfs has not
 written yet, and fails every later write, as if power had gone at that moment. Mounted again, the
-file system is what a machine finds that comes back. What it has already passed on to its disk
-stays: a disk that loses its own cache is not tried by this.
+file system is what a machine finds when its power is back. What was already passed on to the disk
+stays: this does not test a disk that loses its own cache.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class OwnFileSystem:
 
     @classmethod
     def of(cls, folder: Path) -> OwnFileSystem:
-        """That of a folder. Raises `UsageError` if it is not one that may fail."""
+        """The file system of a folder. Raises `UsageError` unless it is mounted from an image."""
         place = next(path for path in (folder, *folder.parents) if os.path.ismount(path))
         mount = mount_at(place)
         loop = Path("/sys/block", Path(mount.device).name, "loop") if mount else Path("/nowhere")
@@ -56,7 +56,7 @@ class OwnFileSystem:
         return cls(place, image, mount.options, direct)
 
     def sync(self) -> None:
-        """Writes all that is not on its disk yet."""
+        """Writes all that is not on its disk yet. Raises `MachineError`."""
         descriptor = os.open(self.place, os.O_RDONLY | os.O_DIRECTORY)
         try:
             if _libc.syncfs(descriptor) != 0:
@@ -74,15 +74,15 @@ class OwnFileSystem:
             fcntl.ioctl(descriptor, _SHUTDOWN, struct.pack("I", _NO_LOG_FLUSH))
         except OSError as error:
             raise MachineError(
-                f"the file system of {self.place} has no power failure: {error.strerror}",
-                hint="ext4 and xfs have it; it takes root",
+                f"a power failure of {self.place} can't be simulated: {error.strerror}",
+                hint="ext4 and xfs support it (FS_IOC_SHUTDOWN); it takes root",
             ) from error
         finally:
             os.close(descriptor)
         return began_ns
 
     def mount_again(self, guarded: Guarded) -> None:
-        """Unmounts it, which nobody may use any more, and mounts it with its old options.
+        """Unmounts it, which no process may use any more, and mounts it with the same options.
 
         # Errors
         `MachineError` if it is still in use after 20 s, or can't be mounted.
@@ -101,8 +101,8 @@ class OwnFileSystem:
 
     def prove(self, guarded: Guarded) -> None:
         """Fails once with nothing in use: a synced file must be whole afterwards, a file that was
-        not synced must be gone. Raises `MachineError` if either is otherwise: then nothing that is
-        found on it would mean anything."""
+        not synced must be gone. Raises `MachineError` otherwise: crashes on it would prove
+        nothing."""
         self.sync()
         synced, unsynced = self.place / "proof-synced", self.place / "proof-unsynced"
         content = os.urandom(_PROOF_BYTES)
@@ -118,7 +118,7 @@ class OwnFileSystem:
         if kept or not synced.exists() or synced.read_bytes() != content:
             what = "keeps a file that was not synced" if kept else "loses a file that was synced"
             raise MachineError(
-                f"a power failure of {self.place} {what}: it can't judge a server",
+                f"a power failure of {self.place} {what}: crashes on it would prove nothing",
                 hint="try another kind of file system",
             )
         synced.unlink()

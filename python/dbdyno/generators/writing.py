@@ -1,4 +1,4 @@
-"""A client of a ledger: writes until its session ends, and notes every statement."""
+"""A client of a ledger, which notes every statement."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from dbdyno.model import Session
 
 TABLE = "ledger"
 LIMIT_S = 60.0
-"""For a restart, and for what was killed to be gone, seconds."""
+"""For a restart, and for killed processes to end, seconds."""
 _IDS_OF_CLIENT = 10_000_000
 _DELETE_EVERY = 8
-"""Of a client's statements, this one deletes what it wrote four statements before."""
+"""Every eighth statement of a client deletes what it wrote four statements before."""
 
 
 @dataclass(slots=True)
@@ -25,13 +25,13 @@ class Client:
 
     open_session: Callable[[], Session]
     content: Callable[[int], str]
-    """What a row is given."""
+    """Id of a row → its content."""
     place: int
     """Number of the client, from 0."""
     entries: list[Entry] = field(default_factory=list)
     """Its statements, in order."""
     error: ServerError | None = None
-    """What it met when the server crashed, or before."""
+    """What ended it: the crash, or a failure before."""
     ended: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
     _session: Session | None = None
