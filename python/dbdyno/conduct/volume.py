@@ -1,10 +1,10 @@
-"""What the data of a cell come to: as its script says (`dbdyno.volume`) or its tool, or as is known
-of sysbench's own scripts.
+"""How large the data of a cell are: by its script (`dbdyno.volume`) or tool, or by what is known of
+sysbench's own scripts.
 
 Figures of the bundled scripts are those of InnoDB, indexes included, and of two slow cores; other
-servers and machines differ by a third or so. Of a script that says nothing only the options
-`tables` and `table_size` tell anything. `tests/workloads/test_volume.py` holds the rows against
-what the scripts load.
+servers and machines differ by a third or so. For a script without `dbdyno.volume` only the options
+`tables` and `table_size` count. `tests/workloads/test_volume.py` compares the rows with those that
+the scripts load.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _NOWHERE = Path("/nonexistent")
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """Equal ones have the same answer."""
+    """What is asked of a script. Equal questions have the same answer."""
 
     file: Path
     modified_ns: int
@@ -46,13 +46,13 @@ class _Question:
 
 _ANSWERS: dict[_Question, ScriptVolume | LabError | None] = {}
 _SCRIPTS: ContextVar[Mapping[str, Path] | None] = ContextVar("scripts", default=None)
-"""Files that may be executed, by their names in a study; `None`: those that came with us."""
+"""Files that may be executed, by their names in a study; `None`: those that came with dbdyno."""
 
 
 @contextmanager
 def scripts_asked(loaded: StudyFile, *, run_code: bool) -> Iterator[None]:
-    """In the block, names of scripts are those of this study; its own files are executed, to ask
-    what they say of their data, only with `run_code`."""
+    """In the block, names of scripts are those of this study; its own files are executed, to get
+    their `dbdyno.volume`, only with `run_code`."""
     files = study_scripts(loaded)
     token = _SCRIPTS.set({n: file for n, file in files.items() if run_code or is_shipped(file)})
     try:
@@ -62,14 +62,12 @@ def scripts_asked(loaded: StudyFile, *, run_code: bool) -> Iterator[None]:
 
 
 def volume_of(cell: Cell) -> Volume | None:
-    """Rows and bytes of its tables, what its events add, and how long they take; `None`: its
-    script or tool does not tell."""
+    """Rows and bytes of its tables, what its events add, and how long they take; `None`: unknown
+    of its script or tool."""
     if not cell.abilities.takes_script:
         return find_generator(cell.generator).volume(cell.options)
     ask_volumes((cell,))
-    made, run = cell.preparing, Tables(cell.script, cell.options)
-    event = _answer(cell, "run", run) or sysbench_volume(run)
-    loaded = _answer(cell, "prepare", made) or sysbench_volume(made)
+    loaded, event = (_known(cell, command, called) for command, called in _calls(cell))
     if loaded is None and cell.tables is None:
         loaded = event  # It has no `prepare`.
     if loaded is None or loaded.rows is None:
@@ -84,7 +82,8 @@ def volume_of(cell: Cell) -> Volume | None:
 
 
 def ask_volumes(cells: Iterable[Cell]) -> None:
-    """Asks all scripts of these cells that were not asked yet, in one call of the engine."""
+    """Asks all scripts of these cells that were not asked yet, in one call of the engine, or two if
+    some are refused."""
     asked: dict[_Question, Spec] = {}
     for cell in cells:
         for question, called in _questions(cell):
@@ -142,27 +141,31 @@ def _plans(specs: Sequence[Spec]) -> Sequence[EnginePlan | LabError]:
         return [error] * len(specs)
 
 
-def _run_of(cell: Cell) -> Tables:
-    return Tables(cell.script, cell.options)
+def _calls(cell: Cell) -> tuple[tuple[str, Tables], tuple[str, Tables]]:
+    """Command and script of its load of tables, and of its steps."""
+    return ("prepare", cell.preparing), ("run", Tables(cell.script, cell.options))
 
 
 def _questions(cell: Cell) -> Iterator[tuple[_Question, Tables]]:
     if not cell.abilities.takes_script:
         return
-    for command, called in (("prepare", cell.preparing), ("run", _run_of(cell))):
+    for command, called in _calls(cell):
         question = _question(cell, command, called)
         if question is not None:
             yield question, called
 
 
-def _answer(cell: Cell, command: str, called: Tables) -> ScriptVolume | None:
+def _known(cell: Cell, command: str, called: Tables) -> ScriptVolume | None:
+    """What its script answers, or what is known of sysbench's."""
     question = _question(cell, command, called)
     answer = None if question is None else _ANSWERS[question]
-    return None if isinstance(answer, LabError) else answer
+    if answer is None or isinstance(answer, LabError):
+        return sysbench_volume(called)
+    return answer
 
 
 def _question(cell: Cell, command: str, called: Tables) -> _Question | None:
-    """`None` of a script that is not there or may not be executed."""
+    """`None` if the script is not there or may not be executed."""
     files = _SCRIPTS.get()
     try:
         if files is not None:
