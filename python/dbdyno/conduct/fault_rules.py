@@ -40,7 +40,7 @@ def _wrong(cell: Cell, fault: Fault) -> Iterator[tuple[str, str, str | None]]:
 
 
 def fault_words(study: Study) -> Iterator[str]:
-    """The timetable of a window, for people; random times are of each run its own."""
+    """The timetable of a window, for people; each run draws its own random times."""
     for due in timetable(study.load.faults, study.load.measure_s or 0.0, 0):
         fault = due.fault
         at = f"{due.at_s:g} s" if fault.at_s is not None else f"at random, such as {due.at_s:.1f} s"

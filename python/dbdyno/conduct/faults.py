@@ -1,7 +1,7 @@
 """Carries out a timetable of faults beside a load, in a thread of its own.
 
-A fault of a member that is to be killed or stopped is over once the member takes statements again,
-and of a paused member once it goes on. A pause is in the guard's journal before it is made.
+After `kill` and `stop`, a fault is over once the member takes statements again; after `pause`, once
+it goes on. A pause is in the guard's journal before it begins.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dbdyno.servers.client_session import client_session
 from dbdyno.servers.protocol import Member
 
 ALONE = "server"
-"""The name of a single server among members."""
+"""The name of a single server, as a member."""
 _RESTART_LIMIT_S = 180.0
 _FIND_LIMIT_S = 30.0
 _POLL_S = 0.05

@@ -1,5 +1,5 @@
 """What sysbench's own scripts (`oltp_*`, `select_random_*`, as Debian packages them) need, by their
-names: they can't be changed to say it, as others do by `dbdyno.volume`."""
+names: they have no `dbdyno.volume`, as bundled scripts do."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _STATEMENTS: Mapping[str, tuple[int, int]] = {
 """Statements that a client prepares: per table, and others."""
 
 _EVENT_BYTES: Mapping[str, int] = {"oltp_insert": SYSBENCH_ROW_BYTES}
-"""What an event adds; others add nothing."""
+"""Bytes that an event adds; those of other scripts add nothing."""
 
 _NO_TABLES = ("bulk_insert",)
-"""Their `prepare` makes empty ones."""
+"""Scripts whose `prepare` makes empty tables."""
 
 
 def sysbench_volume(called: Tables) -> ScriptVolume | None:
-    """Of one of sysbench's scripts, or of any that has their options; `None` of others."""
+    """The volume of one of sysbench's scripts, or of any that has their options; else `None`."""
     name = PurePath(called.script).stem
     known = name.startswith(_FAMILIES) or name in _NO_TABLES
     if not known and not _OPTIONS & called.options.keys():

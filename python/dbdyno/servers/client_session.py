@@ -1,6 +1,6 @@
-"""Sessions as a client of a run has them: through its proxies, and with a time limit of their own.
+"""Sessions like those of a run's clients: through its proxies, but with a time limit.
 
-The lab's other sessions reach the server itself, and wait for it.
+All other sessions of this package connect to the server itself, and wait for it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class ClientSession(Protocol):
         """The result of a statement; raises `ClientError`."""
 
     def port(self) -> int:
-        """The port of the server that answers; raises `ClientError`."""
+        """The port of the server itself, behind any proxy; raises `ClientError`."""
 
     def close(self) -> None:
         """Ends it, whatever its state."""
@@ -39,7 +39,7 @@ def client_session(target: Mapping[str, Any], limit_s: float) -> ClientSession:
     database's library can limit it: PostgreSQL's only limits the connecting, in whole seconds.
 
     # Errors
-    `ClientError` if it can't connect, `ServerError` for a server that is asked otherwise.
+    `ClientError` if it can't connect, `ServerError` for any other database.
     """
     match target["driver"]:
         case "mysql":

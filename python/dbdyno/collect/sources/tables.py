@@ -1,5 +1,5 @@
-"""What servers count by table: how its rows were changed, what is dead in it, how large it and its
-indexes are. The instance is the table; only for studies that ask for it (`collect = ["tables"]`).
+"""Statistics by table: its changes, dead rows, and the sizes of it and its indexes. The instance is
+the table; only for studies that ask for it (`collect = ["tables"]`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _CHANGES = f"""
     FROM performance_schema.table_io_waits_summary_by_table
     WHERE OBJECT_SCHEMA = DATABASE() LIMIT {MOST_TABLES}"""
 _FRESH = "SET SESSION information_schema_stats_expiry = 0"
-"""From 8.0 on MySQL keeps the sizes for a day unless a session asks otherwise."""
+"""From 8.0 on MySQL returns sizes that are up to a day old, unless a session has this set."""
 
 _METRICS = (
     Metric("inserts", "rows", "counter", "Rows inserted, by table"),

@@ -88,7 +88,7 @@ class OwnServer(Direct):
         """Takes a port (`_take_port`) and writes the settings."""
 
     def _take_port(self) -> None:
-        """The port that it had, where its clients look for it again; at first a free one."""
+        """Keeps its port, so that clients find it after a restart; at first takes a free one."""
         self._port = self._port or free_port()
 
     @abstractmethod

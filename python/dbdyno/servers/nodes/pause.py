@@ -1,4 +1,4 @@
-"""A server's processes stopped where they are, for as long as its guard lives at most."""
+"""Pauses a server's processes by SIGSTOP; they go on at the latest when its guard ends."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Pause:
         self._head = 0
 
     def begin(self) -> None:
-        """Returns when all of them stand; does nothing if they do already.
+        """Returns when all of them are stopped; does nothing if they already are.
 
         # Errors
         `ServerError` if the server has ended, or can't be paused.
@@ -59,7 +59,7 @@ class Pause:
         output.unlink()
 
     def end(self) -> None:
-        """Lets them go on; does nothing if they weren't paused."""
+        """Makes them go on; does nothing if they weren't paused."""
         if self._pauser is None:
             return
         ending, self._pauser = self._pauser, None

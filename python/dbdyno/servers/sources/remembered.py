@@ -1,5 +1,5 @@
-"""What provision texts mean, remembered for a while: what there is of a server is looked for in
-installations and the cache, and hundreds of levels name the same."""
+"""Remembers what provision texts mean: each look-up reads installations and the cache, and hundreds
+of levels name the same server."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def provisions_remembered() -> Iterator[None]:
 
 
 def forget_provisions() -> None:
-    """A suite has been asked what it has now."""
+    """For when the list of a suite has been refreshed."""
     parsed = _PARSED.get()
     if parsed is not None:
         parsed.clear()

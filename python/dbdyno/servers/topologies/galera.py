@@ -105,8 +105,8 @@ class GaleraNode(MysqlServer):
         super()._serve(limit_s)
 
     def _recovered_place(self) -> str:
-        """The last transaction that a killed node has in its data: without, it would copy all data
-        of another node, which stops that one's writes meanwhile."""
+        """The last transaction that a killed node has in its data. Without it, the node would copy
+        all data of another node, and stop that node's writes meanwhile."""
         self._configure()
         output = self._root / "recovery.log"
         arguments = [f"--defaults-file={self._configuration}", "--wsrep-recover"]
@@ -125,7 +125,8 @@ class GaleraNode(MysqlServer):
         return found[1]
 
     def _greet(self) -> None:
-        """A node that has not caught up yet takes connections, and refuses statements."""
+        """Waits also for a node that takes connections, but refuses statements until it has caught
+        up."""
         try:
             super()._greet()
         except ConnectError:

@@ -1,8 +1,8 @@
 """What a PostgreSQL can be built with or without, which packages have it, and which settings need
 it.
 
-Of packages it is written down here (docs/servers.md has the table, which was made by asking each);
-of an installation its program says which libraries it needs; a running server says how it was
+For packages that is a table here (also in docs/servers.md; it was made by asking each server). For
+an installation, it is the libraries that its program needs; a running server reports how it was
 configured.
 """
 
@@ -54,7 +54,7 @@ _OTHERS = "`postgresql:18@sid`, `postgresql:17@trixie` and, on Debian, `postgres
 
 
 def features_of(provision: Provision) -> frozenset[str] | None:
-    """What the server of a provision was built with; `None`: nobody can say beforehand."""
+    """What the server of a provision was built with; `None`: unknown until it runs."""
     if provision.installation is not None:
         return _linked(provision.installation.binaries / "postgres")
     version = int((provision.version or "0").partition(".")[0].partition("~")[0])
@@ -101,7 +101,7 @@ def configured(options: str) -> list[str]:
 
 
 def _linked(program: Path) -> frozenset[str] | None:
-    """By the libraries that a program names; of a script that calls it, nothing is known."""
+    """By the libraries that a program names; `None` for a script that calls it."""
     try:
         content = program.read_bytes()
     except OSError:

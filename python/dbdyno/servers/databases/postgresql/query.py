@@ -191,8 +191,8 @@ def _advice(words: str) -> str:
 
 
 def configured_with(session: Session) -> str | None:
-    """The options it was configured with before it was built; `None` of a server before 9.6, or to
-    whom we may not ask."""
+    """The options of `configure` that it was built with; `None` before 9.6, or if this role may not
+    read them."""
     try:
         rows = session.rows("SELECT setting FROM pg_config WHERE name = 'CONFIGURE'")
     except ServerError:
