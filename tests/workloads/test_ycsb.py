@@ -183,6 +183,8 @@ def test_a_workload_file_is_read_as_it_is(sqlite: Driven, tmp_path: Path) -> Non
         ("recordcount=ten", "workload:1: recordcount=ten: expected a number"),
         ("\nrequestdistribution=normal", "workload:2: requestdistribution=normal: expected expon"),
         ("readproportion", 'workload:1: expected NAME=VALUE; found "readproportion"'),
+        ("a=\\\n1\nrecordcount=x", "workload:3: recordcount=x: expected a number"),
+        ("workload=site.ycsb.workloads.TimeSeriesWorkload", "only CoreWorkload is"),
         ("dataintegrity=true", "workload:1: dataintegrity=true: not supported"),
         ("readproportion=0\nupdateproportion=0", "the proportions of all operations are 0"),
         ("insertstart=900\ninsertcount=200", "`insertstart` + `insertcount` is more than"),

@@ -65,17 +65,25 @@ end
 -- the end goes on in the next line.
 local function read(name, into)
   local opened = open(name)
-  local whole = opened:read("*a"):gsub("\r\n", "\n"):gsub("\\\n%s*", "")
+  local whole = opened:read("*a"):gsub("\r\n", "\n")
   opened:close()
-  local number = 0
-  for line in (whole .. "\n"):gmatch("(.-)\n") do
-    number, line = number + 1, trimmed(line)
-    if line ~= "" and not line:match("^[#!]") then
-      local key, value = line:match("^([^=:%s]+)%s*[=:%s]%s*(.*)$")
-      if not key then
-        error(("%s:%d: expected NAME=VALUE; found %q"):format(name, number, line), 0)
+  -- The line that a property begins on, and what is read of it so far.
+  local number, first, begun = 0, 1, ""
+  for part in (whole .. "\n"):gmatch("(.-)\n") do
+    number = number + 1
+    local line = begun .. trimmed(part)
+    local is_comment = line == "" or line:match("^[#!]")
+    if not is_comment and line:match("\\$") then
+      begun = line:sub(1, -2)
+    else
+      if not is_comment then
+        local key, value = line:match("^([^=:%s]+)%s*[=:%s]%s*(.*)$")
+        if not key then
+          error(("%s:%d: expected NAME=VALUE; found %q"):format(name, first, line), 0)
+        end
+        into[key] = { value = value, from = ("%s:%d"):format(name, first) }
       end
-      into[key] = { value = value, from = ("%s:%d"):format(name, number) }
+      begun, first = "", number + 1
     end
   end
 end
@@ -124,7 +132,6 @@ end
 -- Names the properties of `given` that nothing has read.
 local function print_unread(given)
   local names = {}
-  given.workload = nil
   for name in pairs(given) do
     names[#names + 1] = ELSEWHERE[name] and ("%s (here %s)"):format(name, ELSEWHERE[name]) or name
   end
@@ -145,6 +152,12 @@ function file.properties()
       error(("%s: %s=%s: not supported"):format(given[name].from, name, value), 0)
     end
   end
+  local class = given.workload
+  if class and not class.value:match("%.CoreWorkload$") then
+    error(("%s: workload=%s: not supported; only CoreWorkload is"):format(class.from, class.value),
+      0)
+  end
+  given.workload = nil
   for name, default in pairs(DEFAULTS) do
     local as_written = name:gsub("_", ".")
     local option, entry = sysbench.opt[name], given[as_written]
