@@ -96,5 +96,5 @@ def _judge(
         backlog=told.backlog.at_end,
         errors=told.errors,
         client_busy=client_busy(outcome),
-        missed=misses(asked, told, run.identity.setting.study.load.errors.expected),
+        missed=misses(asked, told, run.identity.load.errors.expected),
     )
