@@ -165,7 +165,7 @@ def machine_needs(
 
 
 def _statements(groups: Sequence[Mapping[str, Any]], plan: EnginePlan) -> int:
-    """That all clients prepare, as far as their scripts say or are sysbench's."""
+    """How many all clients prepare, by scripts that declare it and by sysbench's own."""
     volumes = plan.volumes or (None,) * len(groups)
     total = 0
     for group, volume in zip(groups, volumes, strict=True):

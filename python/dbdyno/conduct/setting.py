@@ -28,7 +28,7 @@ class Setting:
     """The user's own collectors."""
     open_server: OpenServer = open_cell_server
     tables: Mapping[str, Handling] = field(default_factory=dict)
-    """Run → what becomes of its tables; a run that isn't here has it as a study's cell."""
+    """Run → how its tables are handled; other runs handle them as their cells declare."""
     sampled: bool = True
     """Whether machine and servers are sampled beside the load."""
     command_line: str = ""

@@ -52,7 +52,7 @@ class SortedErrors:
         return sum(self.undeclared.values())
 
     def share(self, errors: int) -> float:
-        """So many errors as a share of all that was tried; 0 where nothing was."""
+        """`errors` as a share of what was tried, from 0 to 1; 0 if nothing was tried."""
         return errors / self.tried if self.tried else 0.0
 
 

@@ -15,7 +15,7 @@ SIGCONT."""
 ACTIVE = "active"
 """The member that serves the clients when the fault comes."""
 PROBES = ("write", "read", "connect")
-"""What is tried beside the load, again and again: a row inserted, a row read, a new connection."""
+"""What probes try repeatedly beside the load: to insert a row, to read one, to connect anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class DueFault:
-    """One time of a fault, with its place in the window."""
+    """One occurrence of a fault, with its time in the window."""
 
     at_s: float
     fault: Fault
