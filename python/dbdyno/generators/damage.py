@@ -51,7 +51,7 @@ class DamageTrials:
     def carries_out(self, load: Load, _: Mapping[str, Option]) -> Carried:
         """A number of trials, one after the other."""
         if load.events is None:
-            told = "generator `damage` makes `load.events` trials, and no time ends them"
+            told = "generator `damage` makes `load.events` trials, however long they take"
             raise NotCarriedOutError("measure", told, "such as events = 20, without `measure`")
         if load.clients != (1,):
             told = "generator `damage` makes its trials one after the other"
@@ -88,7 +88,7 @@ class DamageTrials:
         if server is None or folder is None or job.kind not in known_rows.DIALECTS:
             raise UsageError(
                 f"generator `damage` can't damage {job.kind or 'nothing'}",
-                hint=f"name a server of one's own of {', '.join(known_rows.DIALECTS)}",
+                hint=f"use a server that dbdyno starts: {', '.join(known_rows.DIALECTS)}",
             )
         if job.clients != 1 or job.events is None:
             raise UsageError(

@@ -53,7 +53,7 @@ class Ledger:
     def carries_out(self, load: Load, _: Mapping[str, Option]) -> Carried:
         """A number of crashes, each under all clients."""
         if load.events is None:
-            message = "generator `ledger` makes `load.events` crashes, and no time ends them"
+            message = "generator `ledger` makes `load.events` crashes, however long they take"
             raise NotCarriedOutError("measure", message, "such as events = 10, without `measure`")
         return {"events": "crashes"}
 
@@ -85,7 +85,7 @@ class Ledger:
         if server is None or folder is None or job.kind not in KINDS:
             raise UsageError(
                 f"generator `ledger` can't crash {job.kind or 'nothing'}",
-                hint=f"name a server of one's own of {', '.join(KINDS)}",
+                hint=f"use a server that dbdyno starts: {', '.join(KINDS)}",
             )
         if job.events is None:
             raise UsageError("generator `ledger` makes `load.events` crashes", hint="events = 10")
