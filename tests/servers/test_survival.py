@@ -181,6 +181,7 @@ def test_an_unprivileged_user_needs_nothing_more() -> None:
             "cache.py",
             "errors.py",
             "lazy.py",
+            "plugins.py",
         ):
             part = PACKAGE / "dbdyno" / room
             copy = shutil.copytree if part.is_dir() else shutil.copy

@@ -20,6 +20,8 @@ import psycopg
 import zstandard
 
 from dbdyno.servers import Server
+from dbdyno.store.journal import read_journal
+from dbdyno.store.places import JOURNAL
 
 PYTHON = str(Path(__file__).parents[2] / "python")
 
@@ -120,10 +122,16 @@ def under_load(runs: Path, *, intervals: int = 1) -> int:
 
 
 def intervals_in(stream: Path) -> int:
-    """Intervals with events in records that are still being written."""
+    """Intervals with events of steps, not of `prepare`, in records that are still being written."""
     text = zstandard.ZstdDecompressor().decompressobj().decompress(stream.read_bytes())
     records = map(json.loads, text.rpartition(b"\n")[0].splitlines())
-    return sum(bool(record.get("histograms")) for record in records if is_interval(record))
+    calls = (entry for entry in read_journal(stream.with_name(JOURNAL)) if "call" in entry)
+    count, step = 0, None
+    for record in records:
+        if record["record"] == "hello":
+            step = next(calls, {"call": None})["call"]
+        count += step is not None and is_interval(record) and bool(record.get("histograms"))
+    return count
 
 
 def is_interval(record: Mapping[str, object]) -> bool:
