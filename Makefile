@@ -20,7 +20,7 @@ lint-rust:  setup ; scripts/lint rust
 test:       setup ; scripts/packages $(PACKAGES) && scripts/tests everyday
 check:      ; @scripts/check
 downloads:  ; cargo fetch --locked && scripts/packages $(PACKAGES)
-rust-tests-built: setup ; scripts/rust-tests --no-run
+rust-tests-built: ; scripts/rust-tests --no-run
 rust-tests: setup ; scripts/rust-tests
 python-tests: setup ; scripts/tests several
 python-tests-alone: setup ; scripts/tests alone

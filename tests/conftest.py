@@ -53,18 +53,15 @@ def clean() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def drawings_follow_their_schema(request: pytest.FixtureRequest) -> Iterator[None]:
-    """In tests of reports, Altair holds what is drawn against Vega-Lite's schema; for users of the
-    product it does not, which takes too long."""
-    if request.path.parent.name != "report":
-        yield
-        return
-    from altair.utils import schemapi
+def drawings_follow_their_schema(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In tests of reports, each distinct drawing is validated once against Vega-Lite's schema; the
+    product does not, since it takes too long."""
+    if request.path.parent.name == "report":
+        from drawings import validated
 
-    from dbdyno.report.charts import chart  # noqa: F401 (its import switches the check off)
-
-    with schemapi.debug_mode(True):
-        yield
+        monkeypatch.setattr("dbdyno.report.charts.chart.vega_lite", validated)
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ from altair.utils import schemapi
 
 from dbdyno.report.terms.table import Table
 
-# Holding what we draw ourselves against the schema took a third of a report's time: tests do it.
+# Validating what we draw ourselves against the schema took a third of a report's time: tests do it.
 schemapi.disable_debug_mode()
 
 MOST_IN_PICTURE = 240
@@ -20,9 +20,9 @@ Row = Mapping[str, object]
 Drawing = alt.Chart | alt.LayerChart | alt.FacetChart | alt.VConcatChart
 
 
-def _spec(drawing: Drawing) -> dict[str, Any]:
-    """Vega-Lite, held against its schema where tests ask for it."""
-    return dict(drawing.to_dict(validate=schemapi.DEBUG_MODE))
+def vega_lite(drawing: Drawing) -> dict[str, Any]:
+    """The specification of a drawing, not validated."""
+    return dict(drawing.to_dict(validate=False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +55,9 @@ class Chart:
     def spec(self) -> dict[str, object]:
         """Vega-Lite without rows, as wide as the page allows; panels the page widens by itself."""
         if isinstance(self.drawing, alt.VConcatChart):
-            return _spec(self.drawing)
+            return vega_lite(self.drawing)
         drawn = self.drawing.properties(width="container", height=self.height)
-        return _spec(drawn)
+        return vega_lite(drawn)
 
     def picture(self) -> dict[str, object]:
         """Vega-Lite with rows, one panel a selectable view. Rows are put in behind Altair, which
@@ -66,7 +66,7 @@ class Chart:
             return self._first_view()
         if self.selector is None:
             whole = self.drawing.properties(width=640, height=self.height, title=self.title)
-            return self._filled(_spec(whole), self.rows)
+            return self._filled(vega_lite(whole), self.rows)
         drawing = self.drawing.copy(deep=True)
         drawing.data = alt.Undefined
         views = list(dict.fromkeys(str(row["view"]) for row in self.rows))
@@ -76,7 +76,7 @@ class Chart:
             data=alt.NamedData(name="rows"),
             title=self.title,
         )
-        spec = _spec(panels)
+        spec = vega_lite(panels)
         for layer in spec["spec"].get("layer", ()):
             # A layer that names its table would show the rows of all views in each.
             if layer.get("data") == {"name": "rows"}:
@@ -86,7 +86,7 @@ class Chart:
     def _first_view(self) -> dict[str, object]:
         """Stacked panels can't stand beside one another: a picture shows one selectable view."""
         view = self.rows[0]["view"]
-        drawn = _spec(self.drawing.properties(title=f"{self.title}: {view}"))
+        drawn = vega_lite(self.drawing.properties(title=f"{self.title}: {view}"))
         rows = [row for row in self.rows if row["view"] == view]
         return self._filled(drawn, rows)
 

@@ -4,6 +4,7 @@ import base64
 import gzip
 import json
 from collections.abc import Sequence
+from functools import cache
 from importlib import resources
 
 import altair as alt
@@ -15,6 +16,7 @@ VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
 """The release whose rules Altair writes by."""
 
 
+@cache
 def environment() -> jinja2.Environment:
     """Of the templates; a name that is missing is an error."""
     return jinja2.Environment(
