@@ -26,6 +26,7 @@ clients = [1]
 measure = "1 s"
 """
 REPLICATED = 'topology = "primary-replicas"\n'
+GIVEN = 'topology = "given"\nmembers = { primary = "url:postgresql://me@db/test" }'
 POOLED = 'proxy = { kind = "haproxy" }'
 
 
@@ -59,6 +60,12 @@ def written(folder: Path, keys: str) -> str:
             "",
         ),
         ('topology = "galera"\nnodes = 1', "study.toml:6: `galera` in [server.one]", ""),
+        (GIVEN, "study.toml:5: `given`: its servers run already: `provision` is the URL", ""),
+        (
+            'topology = "given"\nmembers = { primary = "postgresql:18" }',
+            "study.toml:6: `given` in [server.one]: `members.primary`: a member is named like",
+            "",
+        ),
         ("of_topology = {}", "study.toml:5: unknown key `of_topology`", ""),
     ],
 )
@@ -78,6 +85,29 @@ def test_what_a_version_does_not_have_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(StudyError, match=r"takes MariaDB 10.3 or newer; this is 10.2.11"):
         load_study(str(file))
+
+
+@pytest.mark.parametrize(
+    ("member", "message"),
+    [
+        (
+            "url:mariadb://me@db-2/test",
+            "`members.replica-1` is `mariadb`, clients connect to `",
+        ),
+        ("url:postgresql://me@db-1/test", "two members have the same URL: `url:postgresql://me@db"),
+        ("url:oracle://me@db-2/test", "`members.replica-1`: `oracle` is not a scheme of a server"),
+    ],
+)
+def test_a_wrong_member_by_url_is_named(tmp_path: Path, member: str, message: str) -> None:
+    first = "url:postgresql://me@db-1/test"
+    keys = f'topology = "given"\nmembers = {{ primary = "{first}", replica-1 = "{member}" }}'
+    file = Path(written(tmp_path, keys))
+    file.write_text(file.read_text().replace("postgresql@system", first))
+
+    with pytest.raises(StudyError) as caught:
+        load_study(str(file))
+
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(

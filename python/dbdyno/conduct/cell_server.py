@@ -9,6 +9,7 @@ from pathlib import Path
 from dbdyno.conduct.connection import wants_tls
 from dbdyno.conduct.load import c_function_files
 from dbdyno.conduct.proxy import proxy_wish
+from dbdyno.formats.study_secrets import with_passwords
 from dbdyno.guard.launch import ORDINARY, Launch
 from dbdyno.model import Cell
 from dbdyno.servers import InitialData, Server, ServerSpec, open_spec, resolve
@@ -38,7 +39,7 @@ def open_cell_server(
         tls=wants_tls(cell),
         c_functions=tuple(c_function_files(cell, folders)),
         proxy=proxy_wish(cell),
-        topology=cell.topology,
+        topology=with_passwords(cell.topology, secrets or {}),
         initial=initial,
         only_tried=only_tried,
     )

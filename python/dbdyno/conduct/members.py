@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 from dbdyno.errors import ServerError
 from dbdyno.model import Verify
@@ -12,9 +12,12 @@ _CATCH_UP_LIMIT_S = 600.0
 """How long members may take to apply what they were sent; a load may have left them far behind."""
 
 
-def require_agreement(server: Server, verify: Verify, when: str) -> None:
-    """Compares every table on all members, once each has what the first has. `verify` decides how:
-    not at all, by numbers of rows, or by checksums; the message says `when`: `after loading`.
+def require_agreement(
+    server: Server, verify: Verify, when: str, loaded: Collection[str] = ()
+) -> None:
+    """Compares every table on all members, once each has what the first has; of servers that aren't
+    ours, those that were `loaded`. `verify` decides how: not at all, by numbers of rows, or by
+    checksums; the message says `when`: `after loading`.
 
     # Errors
     `ServerError` names each table that differs, and the member.
@@ -22,7 +25,8 @@ def require_agreement(server: Server, verify: Verify, when: str) -> None:
     if not server.members or verify == "none":
         return
     server.members.settle(_CATCH_UP_LIMIT_S)
-    if differences := list(_differences(server, checksum=verify == "checksums")):
+    tables = server.database.tables() or {table: table for table in loaded}
+    if differences := list(_differences(server, tables, checksum=verify == "checksums")):
         raise ServerError(
             f"members differ {when}: {'; '.join(differences)}",
             hint="what was measured was not the same rows everywhere: is a table left out of the "
@@ -30,9 +34,9 @@ def require_agreement(server: Server, verify: Verify, when: str) -> None:
         )
 
 
-def _differences(server: Server, *, checksum: bool) -> Iterator[str]:
+def _differences(server: Server, tables: Mapping[str, str], *, checksum: bool) -> Iterator[str]:
     first, *others = server.members
-    for table, in_statements in server.database.tables().items():
+    for table, in_statements in tables.items():
         expected = server.database.contents(in_statements, checksum=checksum)
         for member in others:
             try:

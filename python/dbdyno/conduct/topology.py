@@ -33,8 +33,12 @@ class ManyServers:
     """Their names, in the order in which they are started; each takes a port."""
     memory_bytes: int
     """What they take together once their caches are full."""
+    are_ours: bool = True
+    """Whether they are started; else somebody else runs them, and they take nothing here."""
 
     def __str__(self) -> str:
+        if not self.are_ours:
+            return f"{', '.join(self.members)} (by URL, not started)"
         return (
             f"{', '.join(self.members)} ({len(self.members)} ports, up to "
             f"{format_size(self.memory_bytes)} of memory)"
@@ -47,8 +51,9 @@ def many_servers(cell: Cell) -> ManyServers | None:
         return None
     provision = parse_provision(cell.provision)
     planned = _members(cell, provision)
-    needed = sum(_OWN_BYTES + _cache_bytes(provision.kind, member) for member in planned)
-    return ManyServers(tuple(member.name for member in planned), needed)
+    ours = [member for member in planned if member.is_ours]
+    needed = sum(_OWN_BYTES + _cache_bytes(provision.kind, member) for member in ours)
+    return ManyServers(tuple(member.name for member in planned), needed, bool(ours))
 
 
 def planned_members(cell: Cell) -> Sequence[PlannedMember]:
@@ -57,9 +62,9 @@ def planned_members(cell: Cell) -> Sequence[PlannedMember]:
 
 
 def count_of_servers(cell: Cell) -> int:
-    """How many are started for a cell."""
+    """How many are started for a cell; 1 if it has no topology, or somebody else's servers."""
     servers = many_servers(cell)
-    return 1 if servers is None else len(servers.members)
+    return len(servers.members) if servers is not None and servers.are_ours else 1
 
 
 def _members(cell: Cell, provision: Provision) -> Sequence[PlannedMember]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from dbdyno.formats.complaint import KeyPath, level_path
 from dbdyno.formats.passwords import (
@@ -28,19 +29,21 @@ class PasswordError(ValueError):
 
 
 def parted(study: Study) -> tuple[Study, Mapping[str, str]]:
-    """The study without passwords, and provision text without password → the one with it.
+    """The study without passwords, and text of a server's URL without password → the one with it.
 
     Raises `PasswordError` saying which password can't be kept out.
     """
     secrets: dict[str, str] = {}
 
-    def told(level: Level) -> Level:
-        if level.provision is None or not has_password(level.provision):
-            return level
-        shown = without_password(level.provision)
-        if secrets.setdefault(shown, level.provision) != level.provision:
+    def hide(text: str) -> str:
+        shown = without_password(text)
+        if shown != text and secrets.setdefault(shown, text) != text:
             raise PasswordError(f"two levels differ only in the password of `{shown}`")
-        return replace(level, provision=shown)
+        return shown
+
+    def told(level: Level) -> Level:
+        shown = level.provision and hide(level.provision)
+        return replace(level, provision=shown, topology=_mapped(level.topology, hide))
 
     factors = tuple(
         replace(factor, levels=tuple(map(told, factor.levels))) for factor in study.factors
@@ -59,6 +62,22 @@ def parted(study: Study) -> tuple[Study, Mapping[str, str]]:
             "a password is written with escapes, which can't be kept out of the store"
         )
     return replace(study, factors=factors, text=text), secrets
+
+
+def with_passwords(keys: Mapping[str, object], secrets: Mapping[str, str]) -> Mapping[str, object]:
+    """The keys of a topology with the URLs that `parted` has taken out of them."""
+    return _mapped(keys, lambda text: secrets.get(text, text))
+
+
+def _mapped(keys: Mapping[str, Any], change: Callable[[str], str]) -> Mapping[str, Any]:
+    """Nested tables with their texts changed."""
+
+    def changed(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return _mapped(value, change)
+        return change(value) if isinstance(value, str) else value
+
+    return {key: changed(value) for key, value in keys.items()}
 
 
 def _options(study: Study) -> Iterator[tuple[KeyPath, Mapping[str, Option]]]:

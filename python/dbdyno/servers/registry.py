@@ -284,7 +284,9 @@ def openers() -> Openers:
     """What topologies open their parts with."""
     from dbdyno.servers.topologies.topology import Openers
 
-    return Openers(server=_open_alone, tool=open_tool, kind=KINDS.__getitem__)
+    return Openers(
+        server=_open_alone, tool=open_tool, kind=KINDS.__getitem__, provision=parse_provision
+    )
 
 
 def refuse_connection(provision: str, wish: Connection) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from dbdyno.errors import ServerError
+from dbdyno.model.session import Session
 from dbdyno.servers.protocol import Member, Provision, Server, ServerSpec
 
 _POLL_S = 0.02
@@ -60,6 +61,18 @@ class Replication(Protocol):
 
     def settle(self, members: Sequence[Member], limit_s: float) -> None:
         """Returns when every replica has what the primary has now."""
+
+
+def asked(member: Member) -> Session:
+    """A session with a member, whoever runs it; the caller closes it.
+
+    # Errors
+    `ServerError` if there is nobody to ask.
+    """
+    session = member.server.database.ask()
+    if session is None:
+        raise ServerError(f"{member.name} can't be asked how far it is")
+    return session
 
 
 def await_all(waiting: Callable[[], Mapping[str, str]], limit_s: float) -> None:

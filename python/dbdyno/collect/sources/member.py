@@ -17,7 +17,10 @@ class _Members:
     def sample(self) -> Iterable[Reading]:
         table = ProcessTable(self._strangers)
         for name, side in self._sides.items():
-            sums, resident, *_ = side.read(side.found(table))
+            found = side.found(table)
+            if not (found or side.processes.last or side.processes.ended):
+                continue  # It runs elsewhere.
+            sums, resident, *_ = side.read(found)
             for metric, value in sums.items():
                 yield Reading(metric, value, name)
             yield Reading("resident_bytes", resident, name)

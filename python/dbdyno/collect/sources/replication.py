@@ -1,16 +1,20 @@
 """How far replicas are behind their primary: in bytes of its log, and in seconds.
 
 PostgreSQL's seconds are from when a commit is in the primary's log to when the replica has replayed
-it; MySQL's and MariaDB's are whole, by the time stamps of what a replica applies.
+it, or, of a replica that the primary knows by another name, the age of the last commit that it has
+replayed, while it is behind; MySQL's and MariaDB's are whole, by the time stamps of what a replica
+applies.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from dbdyno.collect.collector import Collector, Readings, Watched
+from dbdyno.errors import ServerError
 from dbdyno.model import Metric, Missing, Reading, SampledSession
 
 _BEHIND = """
@@ -18,6 +22,12 @@ _BEHIND = """
            pg_wal_lsn_diff(pg_current_wal_lsn(), replay_lsn)::float8 AS bytes,
            coalesce(extract(epoch FROM replay_lag), 0)::float8 AS seconds
     FROM pg_stat_replication WHERE replay_lsn IS NOT NULL"""
+
+_REPLAYED = """
+    SELECT pg_last_wal_replay_lsn()::text AS place,
+           coalesce(extract(epoch FROM clock_timestamp() - pg_last_xact_replay_timestamp()),
+                    0)::float8 AS seconds"""
+_AHEAD = "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '{}')::float8 AS bytes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +60,41 @@ _WORDS = {
 
 
 class _PostgreSQL:
-    """The primary knows how far each replica is."""
+    """The primary knows how far each replica is, if it knows it by its name here; others, of
+    clusters that somebody else runs, are asked themselves."""
 
-    def __init__(self, primary: SampledSession) -> None:
+    def __init__(
+        self, primary: SampledSession, replicas: Mapping[str, Callable[[], SampledSession | None]]
+    ) -> None:
         self._primary = primary
+        self._replicas = replicas
+        self._sessions: dict[str, SampledSession] = {}
 
     def sample(self) -> Iterable[Reading]:
-        for row in self._primary.rows(_BEHIND):
-            yield Reading("lag_bytes", max(0.0, row["bytes"]), row["name"])
-            yield Reading("lag_s", row["seconds"], row["name"])
+        known = {row["name"]: row for row in self._primary.rows(_BEHIND)}
+        for name in self._replicas:
+            row = known.get(name) or self._asked(name)
+            if row:
+                yield Reading("lag_bytes", max(0.0, row["bytes"]), name)
+                yield Reading("lag_s", row["seconds"], name)
+
+    def _asked(self, name: str) -> Mapping[str, Any]:
+        """A replica's own answer; empty if it gives none."""
+        with suppress(ServerError):
+            session = self._sessions.get(name) or self._replicas[name]()
+            if session is None:
+                return {}
+            self._sessions[name] = session
+            replayed = _row(session, _REPLAYED)
+            if replayed.get("place"):
+                ahead = _row(self._primary, _AHEAD.format(replayed["place"]))
+                seconds = replayed["seconds"] if ahead["bytes"] > 0 else 0.0
+                return {"bytes": ahead["bytes"], "seconds": seconds}
+        return {}
 
     def close(self) -> None:
-        self._primary.close()
+        for session in (self._primary, *self._sessions.values()):
+            session.close()
 
 
 class _ByLog:
@@ -111,9 +144,13 @@ def _open(watched: Watched) -> Readings | Missing | None:
     primary = watched.ask()
     if primary is None:
         return None
+    followers = [member for member in watched.members[1:] if member.role == "replica"]
     if watched.kind == "postgresql":
-        return _PostgreSQL(primary)
-    sessions = {member.name: member.ask() for member in watched.members[1:]}
+        return _PostgreSQL(primary, {member.name: member.ask for member in followers})
+    if watched.kind not in _WORDS:
+        primary.close()
+        return None
+    sessions = {member.name: member.ask() for member in followers}
     replicas = {name: session for name, session in sessions.items() if session}
     return _ByLog(_WORDS[watched.kind], primary, replicas)
 

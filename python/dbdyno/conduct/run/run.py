@@ -149,8 +149,9 @@ class Run:
     def _compare_members(self, when: str) -> None:
         server = self.served.server
         if server.members:
+            loaded = [load.table for load in self._account().tables]
             with self.measured.phase("compare"):
-                require_agreement(server, self.identity.setting.study.load.verify, when)
+                require_agreement(server, self.identity.setting.study.load.verify, when, loaded)
 
     def take_down(self) -> None:
         """Undoes the set-up; a failure in that is the run's failure."""

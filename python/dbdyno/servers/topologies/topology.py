@@ -43,6 +43,8 @@ class Openers:
     """An outside program, by its provision text."""
     kind: Callable[[str], Kind]
     """A kind of server by its name."""
+    provision: Callable[[str], Provision]
+    """What a provision text means."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,8 @@ class PlannedMember:
     role: str
     settings: Mapping[str, str]
     """All that it will be started with, except for ports and paths."""
+    is_ours: bool = True
+    """Whether it is started at all; else somebody else runs it."""
 
 
 def _alone(spec: ServerSpec, _keys: Any, _openers: Openers) -> Sequence[PlannedMember]:

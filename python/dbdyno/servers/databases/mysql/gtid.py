@@ -10,17 +10,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dbdyno.errors import ServerError
 from dbdyno.model.session import Session, only_row
 from dbdyno.servers.databases.mysql.brand import Brand, release_numbers
 from dbdyno.servers.databases.mysql.server import MysqlServer
 from dbdyno.servers.protocol import Member, Provision, Server, ServerSpec
-from dbdyno.servers.replication import Confirmed, await_all
+from dbdyno.servers.replication import Confirmed, asked, await_all
 
 _JOIN_LIMIT_S = 60.0
 _WAITS_MS = 600_000
 """How long a commit waits for a replica before it goes on without: so long that no
 run becomes asynchronous unnoticed."""
+_LOOK_S = 1.0
+"""How long a replica is waited for by one statement: less than any session's limit."""
 ASYNCHRONOUS, SEMI = "asynchronous", "semi-synchronous"
 
 
@@ -131,12 +132,13 @@ class GtidReplication:
     def settle(self, members: Sequence[Member], limit_s: float) -> None:
         """Waits until each replica has applied the log up to the primary's present GTID."""
         position = _row_of(members[0], self.dialect.position)["position"]
-        statement = self.dialect.wait.format(position=position, limit_s=limit_s)
-        for replica in members[1:]:
-            if _row_of(replica, statement)["late"] != 0:
-                raise ServerError(
-                    f"{replica.name} is still behind the primary after {limit_s:.0f} s"
-                )
+        statement = self.dialect.wait.format(position=position, limit_s=_LOOK_S)
+
+        def waiting() -> Mapping[str, str]:
+            late = {replica.name: _row_of(replica, statement)["late"] for replica in members[1:]}
+            return {name: "it is behind the primary" for name, value in late.items() if value != 0}
+
+        await_all(waiting, limit_s)
 
     def _follow(self, session: Session, primary: Server) -> None:
         """Has a replica follow the primary where it listens now."""
@@ -178,7 +180,7 @@ class GtidReplication:
 
 def _row_of(member: Member, statement: str) -> Mapping[str, Any]:
     """The only row of a statement's result, by a session of its own."""
-    session = member.server.database.inside()
+    session = asked(member)
     try:
         return only_row(session.rows(statement), statement)
     finally:

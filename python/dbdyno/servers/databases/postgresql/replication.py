@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import ClassVar
 
-from dbdyno.model.session import only_row
+from dbdyno.errors import ServerError
+from dbdyno.model.session import Session, only_row
 from dbdyno.servers.databases.postgresql.replica import PostgresqlReplica
 from dbdyno.servers.protocol import Member, Provision, Server, ServerSpec
-from dbdyno.servers.replication import Confirmed, await_all
+from dbdyno.servers.replication import Confirmed, asked, await_all
 
 _FIRST = 12
 """The first version whose replicas are set up by settings and a file `standby.signal`."""
@@ -19,8 +21,7 @@ _JOIN_LIMIT_S = 60.0
 _STATES = "SELECT application_name AS name, state, sync_state FROM pg_stat_replication"
 _NOW = "SELECT pg_current_wal_lsn()::text AS position"
 _BEHIND = """
-    SELECT application_name AS name, greatest(pg_wal_lsn_diff('{}', replay_lsn), 0)::bigint AS bytes
-    FROM pg_stat_replication WHERE replay_lsn IS NOT NULL"""
+    SELECT greatest(pg_wal_lsn_diff('{}', pg_last_wal_replay_lsn()), 0)::bigint AS bytes"""
 
 
 class PostgresqlReplication:
@@ -73,20 +74,30 @@ class PostgresqlReplication:
 
     def settle(self, members: Sequence[Member], limit_s: float) -> None:
         """Waits until each replica has replayed the log up to the primary's present position."""
-        session = members[0].server.database.inside()
-        try:
-            row = only_row(session.rows(_NOW), _NOW)
-            statement = _BEHIND.format(row["position"])
+        with closing(asked(members[0])) as primary:
+            statement = _BEHIND.format(only_row(primary.rows(_NOW), _NOW)["position"])
+        with ExitStack() as stack:
+            sessions = {
+                replica.name: stack.enter_context(closing(asked(replica)))
+                for replica in members[1:]
+            }
 
             def waiting() -> Mapping[str, str]:
-                behind = {row["name"]: row["bytes"] for row in session.rows(statement)}
-                states = {name: f"{count} bytes behind" for name, count in behind.items()}
-                names = [member.name for member in members[1:] if behind.get(member.name) != 0]
-                return {name: states.get(name, "not connected") for name in names}
+                states = {name: _place(session, statement) for name, session in sessions.items()}
+                return {name: state for name, state in states.items() if state}
 
             await_all(waiting, limit_s)
-        finally:
-            session.close()
+
+
+def _place(replica: Session, statement: str) -> str:
+    """Where a replica is, for people; empty: where it should be."""
+    try:
+        behind = only_row(replica.rows(statement), statement)["bytes"]
+    except ServerError as error:
+        return error.message
+    if behind is None:
+        return "it is no replica"
+    return f"{behind} bytes behind" if behind else ""
 
 
 REPLICATION = PostgresqlReplication()
