@@ -1,9 +1,11 @@
-"""The page docs/catalogue.md: the studies there are, and what they found where they were run."""
+"""The page docs/catalogue.md, and the same as a gallery (docs/catalogue/index.html): the studies
+there are, and what they found where they were run."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +15,11 @@ from dbdyno.conduct.load import SMALL
 from dbdyno.design import cells, design_digest
 from dbdyno.formats.study import read_study
 from dbdyno.model import ENGINE, Study
+from dbdyno.report.page.gallery_page import Entry, Measure, gallery_page
 
 PAGE = Path(__file__).parents[1] / "docs" / "catalogue.md"
 FOLDER = PAGE.with_suffix("")
+GALLERY = FOLDER / "index.html"
 
 HEAD = """\
 # Catalogue
@@ -30,16 +34,58 @@ results by `make generate`.
 """
 
 
+ABOUT = (
+    "Answers are those of one machine on one day: they say what came out there, and how sure it "
+    "is, and not what comes out elsewhere. Generated from studies and stored results."
+)
+
+Answers = Mapping[str, Mapping[str, Any]]
+
+
 def page() -> str:
     """A table of contents, then a section a study."""
-    file = FOLDER / ANSWERS
-    answers: Mapping[str, Mapping[str, Any]] = json.loads(file.read_text()) if file.exists() else {}
-    small = {name: read_study(path, scale=SMALL).study for name, path in _sourced().items()}
+    answers, small = _answers(), _small()
     rows = [f"| [{name}](#{name}) | {study.question} |" for name, study in small.items()]
     sections = (line for name, one in small.items() for line in _section(one, answers.get(name)))
     return (
         "\n".join((HEAD, "| study | question |\n|---|---|", *rows, "", *sections)).rstrip() + "\n"
     )
+
+
+def gallery() -> str:
+    """A card a study, as `dbdyno gallery` makes them."""
+    answers = _answers()
+    entries = [_entry(study, answers.get(name)) for name, study in _small().items()]
+    return gallery_page(entries, title="Published benchmarks, repeated", about=ABOUT)
+
+
+def _entry(study: Study, answer: Mapping[str, Any] | None) -> Entry:
+    known = () if answer is None else (answer, *reversed(answer.get("earlier", ())))
+    picture = FOLDER / f"{study.name}.svg"
+    return Entry(
+        name=study.name,
+        question=study.question,
+        measures=tuple(_measure(one) for one in known if not one["failed"]),
+        source=study.source or "",
+        picture=picture.name if picture.exists() else "",
+        command=f"dbdyno run {study.name}",
+    )
+
+
+def _measure(answer: Mapping[str, Any]) -> Measure:
+    scale = f"scale {answer['scale']}, {answer['minutes']:g} min"
+    return Measure(answer["date"], answer["answer"], f"{scale}; {answer['machine']}")
+
+
+def _answers() -> Answers:
+    file = FOLDER / ANSWERS
+    answers: Answers = json.loads(file.read_text()) if file.exists() else {}
+    return answers
+
+
+@cache
+def _small() -> Mapping[str, Study]:
+    return {name: read_study(path, scale=SMALL).study for name, path in _sourced().items()}
 
 
 def _sourced() -> Mapping[str, Path]:

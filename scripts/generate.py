@@ -168,6 +168,7 @@ def main() -> int:
         PAGE: page(),
         METRICS: metrics_page().rstrip() + "\n",
         catalogue.PAGE: catalogue.page(),
+        catalogue.GALLERY: catalogue.gallery(),
     }
     if "--check" not in sys.argv[1:]:
         for file, text in wanted.items():

@@ -25,6 +25,7 @@ from test_searches import SEARCH, of_a_cell
 from dbdyno.model import PlannedRun, Step
 from dbdyno.report.analysis.history import Asked, histories
 from dbdyno.report.analysis.sessions import sessions_of
+from dbdyno.report.page.gallery_page import Entry, Measure, gallery_page
 from dbdyno.report.page.history_page import render_history
 from dbdyno.store import Store
 
@@ -246,6 +247,42 @@ def test_nothing_is_cut_off(browser: webdriver.Chrome, page: Path, width: int) -
         assert cut == []
     finally:
         browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_a_gallery_is_searched_offline_and_fits_its_window(
+    browser: webdriver.Chrome, tmp_path: Path
+) -> None:
+    def entry(name: str, answer: str) -> Entry:
+        measure = Measure("2026-11-28", answer, "x" * 200, effect=(0.5, 1.0, 2.0))
+        return Entry(name, f"What of {name}?", (measure, measure), picture="a.svg")
+
+    page = tmp_path / "index.html"
+    page.write_text(gallery_page([entry("wal", "Faster"), entry("tls", "Slower")], title="Studies"))
+    (tmp_path / "a.svg").write_text(
+        '<svg xmlns="http://www.w3.org/2000/svg" width="900" height="90"/>'
+    )
+    browser.get(page.as_uri())
+
+    def shown() -> list[str]:
+        return [card.get_attribute("id") or "" for card in articles if card.is_displayed()]
+
+    articles = browser.find_elements(By.TAG_NAME, "article")
+    assert shown() == ["tls", "wal"]
+    browser.find_element(By.ID, "search").send_keys("faster WAL")
+    assert shown() == ["wal"]
+    assert browser.current_url.endswith("#q=faster%20WAL")
+    browser.refresh()
+    articles = browser.find_elements(By.TAG_NAME, "article")
+    assert shown() == ["wal"]
+    drawn = "return document.querySelector('article:not([hidden]) img').naturalWidth"
+    WebDriverWait(browser, 60).until(lambda seen: seen.execute_script(drawn) == 900)
+    for width in (390, 800, 1400):
+        metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        browser.execute_script("document.querySelectorAll('details').forEach(d => d.open = true)")
+        wide = browser.execute_script("return document.documentElement.scrollWidth")
+        assert wide <= width
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 @pytest.fixture(scope="module")

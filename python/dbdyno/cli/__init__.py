@@ -49,6 +49,10 @@ VERBS: Mapping[str, tuple[str, str]] = {
         "Write what is stored of STUDY in a format of other programs.",
     ),
     "fetch": ("fetching.fetch_command", "Download servers and tools in advance."),
+    "gallery": (
+        "gallery.gallery",
+        "Write a static site of the studies in STOREs that have a complete run.",
+    ),
     "history": (
         "history.history",
         "Show METRIC over versions or dates, and where its level changed.",
@@ -121,8 +125,8 @@ def cli() -> None:
 
 _NEED_PROC = frozenset(
     (
-        *("bench", "calibrate", "check", "classics", "doctor", "history"),
-        *("publish", "quickstart", "report", "resume", "run"),
+        *("bench", "calibrate", "check", "classics", "doctor", "gallery"),
+        *("history", "publish", "quickstart", "report", "resume", "run"),
     )
 )
 """Verbs that read what processes do in /proc, or start the drawing program, which needs it."""

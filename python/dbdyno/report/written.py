@@ -1,19 +1,19 @@
 """Writes the report of a study: its page, and its exports beside it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from dbdyno.errors import StoreError
 from dbdyno.model import Study
-from dbdyno.report.analysis.analyse import analyse
+from dbdyno.report.analysis.analyse import Analysis, analyse
 from dbdyno.report.analysis.unmeasured import NotMeasured, not_measured
 from dbdyno.report.answer.answer import tally
 from dbdyno.report.answer.first import first_answer
 from dbdyno.report.answer.measured import measured_words
 from dbdyno.report.answer.remarks import remarks
 from dbdyno.report.answer.so_far import SoFar, so_far
-from dbdyno.report.charts import charts
+from dbdyno.report.charts import Chart, charts
 from dbdyno.report.charts.panels import packed_lines
 from dbdyno.report.material.gather import gather
 from dbdyno.report.page.drawing import Drawing, remove_pictures
@@ -21,6 +21,7 @@ from dbdyno.report.page.export import export
 from dbdyno.report.page.page import context, render, render_summary
 from dbdyno.report.sections.loads import loads_table
 from dbdyno.report.sections.provenance import provenance
+from dbdyno.report.sections.published import agreement
 from dbdyno.report.sections.tables import tables
 
 
@@ -43,38 +44,50 @@ class Written:
     """The same answer as data."""
     measured: tuple[str, ...] = ()
     """When and on what it was measured; the day first, where it is known."""
+    ended_unix_s: float = 0.0
+    """The end of the last run; 0: there is none."""
+    agreement: str = ""
+    """How many published comparisons are seen again; empty without any."""
     picture: Path | None = None
     """The first chart that the study names, or otherwise the first, as SVG; `None` without
     pictures."""
 
 
 def write(
-    store: Path, study: str, out: Path, *, asked: Study | None = None, pictures: bool = True
+    store: Path,
+    study: str,
+    out: Path,
+    *,
+    asked: Study | None = None,
+    pictures: bool = True,
+    only_answer: bool = False,
 ) -> Written:
     """Write the report of `study` to the HTML file `out` and its exports into a folder beside it.
 
     `out` may be a folder too: then the page is `<study>.html` in it. `asked` is the study's file as
     it is now, where its analysis is to be used; what was measured comes from the store. Without
-    `pictures`, no chart is written as SVG and PNG, which takes most of a report's time.
+    `pictures`, no chart is written as SVG and PNG, which takes most of a report's time; with
+    `only_answer`, the first alone is.
     Raises `StoreError` if the study can't be read or the page can't be written.
     """
     with Drawing(pictures=pictures) as drawing:
-        return _write(store, study, out, drawing, asked=asked, pictures=pictures)
+        analysis = analyse(gather(store, study, asked=asked, every_sample=True))
+        drawn = charts(analysis)
+        page = out if out.suffix == ".html" else out / f"{study}.html"
+        wanted = len(drawn[:1] if only_answer else drawn) if pictures else 0
+        return _write(analysis, drawn, page, drawing, wanted=wanted)
 
 
 def _write(
-    store: Path, study: str, out: Path, drawing: Drawing, *, asked: Study | None, pictures: bool
+    analysis: Analysis, drawn: Sequence[Chart], page: Path, drawing: Drawing, *, wanted: int
 ) -> Written:
-    page = out if out.suffix == ".html" else out / f"{study}.html"
+    """The first `wanted` charts become pictures; the page links to them if all do."""
     folder = page.with_suffix("")
-    analysis = analyse(gather(store, study, asked=asked, every_sample=True))
-    drawn = charts(analysis)
+    pictures = bool(wanted) and wanted == len(drawn)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if pictures:
-            drawing.pictures(drawn, folder)
-        else:
-            remove_pictures(drawn, folder)
+        drawing.pictures(drawn[:wanted], folder)
+        remove_pictures(drawn[wanted:], folder)
         figures, sources = tables(analysis), provenance(analysis)
         lines = packed_lines(analysis, {name for chart in drawn for name in chart.panels})
         said = context(analysis, drawn, figures, sources, pictures=pictures)
@@ -98,8 +111,9 @@ def _write(
             hint="name another place with --out",
         ) from error
     kinds = tuple(chart.kind for chart in analysis.material.study.charts)
-    shown = [one.name for one in drawn if one.name.startswith(kinds)] or [one.name for one in drawn]
-    picture = folder / f"{shown[0]}.svg" if pictures and shown else None
+    shown = [one.name for one in drawn[:wanted]]
+    shown = [name for name in shown if name.startswith(kinds)] or shown
+    picture = folder / f"{shown[0]}.svg" if shown else None
     return Written(
         page=page,
         first=first_answer(analysis).text,
@@ -109,5 +123,7 @@ def _write(
         not_measured=not_measured(analysis),
         so_far=so_far(analysis),
         measured=measured_words(analysis),
+        ended_unix_s=max((run.manifest.ended_unix_s for run in analysis.material.runs), default=0),
+        agreement=agreement(analysis) or "",
         picture=picture,
     )

@@ -10,17 +10,18 @@ import socket
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
 
 from dbdyno import __version__
 from dbdyno.model import Study
+from dbdyno.report.answer.so_far import Effect
 from dbdyno.report.page.card import HEIGHT, WIDTH, card_png, card_svg
 from dbdyno.report.page.citation import Citation, store_digest
 from dbdyno.report.page.drawing import kept_script
 from dbdyno.report.page.redaction import Redaction, names_in
-from dbdyno.report.written import write
+from dbdyno.report.written import Written, write
 from dbdyno.store import Store
 
 _TYPES = {
@@ -35,24 +36,45 @@ _SCRIPT = "\0script\0"
 
 
 @dataclass(frozen=True, slots=True)
+class Face:
+    """What a list of pages shows of this one, without addresses, paths and names."""
+
+    question: str
+    answer: str
+    picture: str
+    """SVG of the answer; empty: there is none."""
+    measured: tuple[str, ...]
+    """When and on what; the day first, where it is known."""
+    ended_unix_s: float
+    """The end of the last run; 0: there is none."""
+    source: str
+    agreement: str
+    """How many published comparisons are seen again; empty without any."""
+    effects: tuple[Effect, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Published:
     """A page and its card, not yet written."""
 
     html: str
     card: bytes
     """PNG of 1200 × 630 pixels."""
+    face: Face
     replaced: dict[str, int] = field(default_factory=dict)
     """What was taken out → how often."""
 
 
-def publish(store: Path, study: str, *, url: str = "") -> Published:
-    """The page of a stored study; `url` is where it will be. Raises `StoreError`."""
+def publish(store: Path, study: str, *, url: str = "", pictures: bool = True) -> Published:
+    """The page of a stored study; `url` is where it will be. Without `pictures` it holds none as
+    SVG and PNG, which takes half of the time; a browser draws its charts all the same.
+    Raises `StoreError`."""
     stored = Store(store).study(study)
     asked, folder = stored.study, store / study
-    redaction = Redaction(_names(asked))
+    redaction = Redaction(names_of(asked))
     with tempfile.TemporaryDirectory(prefix="dbdyno-publish-") as aside:
         page = Path(aside) / "page.html"
-        written = write(store, study, page)
+        written = write(store, study, page, only_answer=not pictures)
         files = page.with_suffix("")
         html, script = page.read_text("utf-8"), kept_script()
         html = html.replace(script, _SCRIPT) if script else html
@@ -60,8 +82,9 @@ def publish(store: Path, study: str, *, url: str = "") -> Published:
         html = _with_files(html, files, redaction)
         picture = files / "answer.svg"
         drawn = redaction.clean(picture.read_text("utf-8")) if picture.is_file() else ""
+    face = _face(written, asked, drawn, redaction)
     citation = Citation(
-        question=redaction.clean(asked.question),
+        question=face.question,
         author=asked.author,
         licence=asked.licence,
         date=written.measured[0] if written.measured else "",
@@ -69,15 +92,33 @@ def publish(store: Path, study: str, *, url: str = "") -> Published:
         digest=store_digest(folder),
         url=url,
     )
-    answer = redaction.clean(written.first)
-    svg = card_svg(citation.question, answer, drawn, " · ".join(written.measured))
-    html = html.replace("</head>", f"{_head(citation, answer)}</head>", 1)
+    svg = card_svg(face.question, face.answer, drawn, " · ".join(face.measured))
+    html = html.replace("</head>", f"{_head(citation, face.answer)}</head>", 1)
     html = html.replace("</main>", f"{_cite(citation)}</main>", 1)
     html = html.replace(_SCRIPT, script)
-    return Published(html, card_png(svg), dict(redaction.replaced))
+    return Published(html, card_png(svg), face, dict(redaction.replaced))
 
 
-def _names(study: Study) -> dict[str, str]:
+def _face(written: Written, asked: Study, drawn: str, redaction: Redaction) -> Face:
+    effects = written.so_far.effects if written.so_far else ()
+    clean = redaction.clean
+    return Face(
+        question=clean(asked.question),
+        answer=clean(written.first),
+        picture=drawn,
+        measured=tuple(map(clean, written.measured)),
+        ended_unix_s=written.ended_unix_s,
+        source=clean(asked.source or ""),
+        agreement=written.agreement,
+        effects=tuple(
+            replace(effect, cell=clean(effect.cell), baseline=clean(effect.baseline))
+            for effect in effects
+        ),
+    )
+
+
+def names_of(study: Study) -> dict[str, str]:
+    """Names of users and hosts that its page must not say → what stands for each."""
     levels = [level for factor in study.factors for level in factor.levels]
     urls = [level.provision for level in levels if level.provision]
     users: list[str] = []
