@@ -96,6 +96,34 @@ def test_a_fault_that_a_cell_can_not_have_is_refused(
     assert problem in str(caught.value)
 
 
+PROXIED = f'{REPLICAS[:-1].rstrip()}, proxy = {{ kind = "haproxy" }} }}'
+OF_MARIADB = PROXIED.replace("postgresql", "mariadb")
+POOLED = PROXIED.replace("haproxy", "pgbouncer")
+
+
+@pytest.mark.parametrize(
+    ("server", "member", "problem"),
+    [
+        (SERVER, "active", "study.toml:6: `promote` needs a primary with replicas"),
+        (REPLICAS, "active", "study.toml:6: clients reach a promoted replica through HAProxy only"),
+        (POOLED, "active", "through HAProxy only"),
+        (OF_MARIADB, "active", "no replica of `mariadb` can be promoted here, only of postgresql"),
+        (PROXIED, "replica", "study.toml:7: `promote` replaces the primary, not `replica`"),
+    ],
+)
+def test_a_promotion_needs_a_primary_behind_a_proxy_that_follows(
+    server: str, member: str, problem: str, tmp_path: Path
+) -> None:
+    text = f'do = "promote"\nmember = "{member}"\nfor = "1 s"'
+    file = written(tmp_path, text, server=server)
+    file.write_text(file.read_text().replace("clients = 1", 'statements = "text", clients = 1'))
+
+    with pytest.raises(StudyError) as caught:
+        load_study(str(file))
+
+    assert problem in str(caught.value)
+
+
 @pytest.mark.parametrize("member", ["active", "primary", "replica", "replica-1"])
 def test_members_are_named_by_role_or_name(tmp_path: Path, member: str) -> None:
     file = written(tmp_path, f'do = "kill"\nmember = "{member}"\nfor = "1 s"', server=REPLICAS)

@@ -12,6 +12,7 @@ import pytest
 from kinds import KINDS
 
 from dbdyno.servers import ServerSpec, open_server, open_spec, resolve
+from dbdyno.servers.client_session import client_session
 from dbdyno.servers.protocol import Wish
 from traces import LIMIT_S, nothing_left
 
@@ -28,6 +29,35 @@ def test_a_server_comes_back_on_its_port(kind: str, tmp_path: Path) -> None:
         server.node.restart(LIMIT_S)
 
         assert server.entry.target("tcp") == before
+
+
+def test_clients_reach_a_promoted_replica_and_the_old_primary_follows_it(tmp_path: Path) -> None:
+    topology = {"name": "primary-replicas", "replication": "synchronous"}
+    spec = ServerSpec(resolve("postgresql@system"), topology=topology, proxy=Wish("haproxy"))
+    with nothing_left(), open_spec(spec, tmp_path) as server:
+        server.start()
+        target = server.entry.target()
+        before = inserted(target, 1, "CREATE TABLE written (id int PRIMARY KEY)")
+        old, replica = server.members
+        promotion = server.members.promotion
+        assert promotion is not None
+
+        old.server.node.kill()
+        promoted = promotion.promote(LIMIT_S)
+        after = inserted(target, 2)
+        promotion.rejoin(old, LIMIT_S)
+
+        assert [(member.name, member.role) for member in server.members] == [
+            ("replica-1", "primary"),
+            ("primary", "replica"),
+        ]
+        assert promoted.name == replica.name
+        assert before != after == inserted(target, 3)
+        server.members.settle(LIMIT_S)
+        contents = {
+            member.server.database.contents("written", checksum=True) for member in server.members
+        }
+        assert [table.rows for table in contents] == [3]
 
 
 @pytest.mark.nightly
@@ -75,6 +105,17 @@ def test_a_killed_node_of_group_replication_rejoins_the_group(tmp_path: Path) ->
             member.server.database.contents("written", checksum=True) for member in server.members
         }
         assert [table.rows for table in contents] == [3]
+
+
+def inserted(target: Mapping[str, object], number: int, before: str = "SELECT 1") -> int:
+    """Inserts a row as a client does; the port of the server that took it."""
+    session = client_session(target, 5.0)
+    try:
+        session.rows(before)
+        session.rows(f"INSERT INTO written VALUES ({number})")
+        return session.port()
+    finally:
+        session.close()
 
 
 def written_to(target: Mapping[str, object], number: int) -> str:

@@ -9,8 +9,11 @@ from dbdyno.design.cells import cells
 from dbdyno.formats.nearest import nearest_hint
 from dbdyno.formats.study import StudyFile
 from dbdyno.model import Cell, Study
-from dbdyno.model.fault import ACTIVE, Fault, timetable
-from dbdyno.servers import Source, parse_provision
+from dbdyno.model.fault import ACTIVE, PROMOTIONS, Fault, timetable
+from dbdyno.servers import Provision, Source, parse_provision
+from dbdyno.servers.registry import KINDS
+from dbdyno.servers.topologies.primary_replicas import PRIMARY
+from dbdyno.servers.topologies.proxies.registry import find_proxy
 
 _KINDS = ("postgresql", "mysql", "mariadb")
 
@@ -32,11 +35,35 @@ def _wrong(cell: Cell, fault: Fault) -> Iterator[tuple[str, str, str | None]]:
         yield "do", "a server by URL is somebody else's, and is neither killed nor paused", None
     if provision.kind not in _KINDS:
         yield "do", f"there are no faults for `{provision.kind}`, only {', '.join(_KINDS)}", None
+    if fault.do in PROMOTIONS:
+        yield from _wrong_promotion(cell, fault, provision)
     members = planned_members(cell)
     known = {ACTIVE, *(word for member in members for word in (member.name, member.role))}
     if fault.member not in known:
         message = f"`member`: there is no `{fault.member}` in every cell"
         yield "member", message, nearest_hint(fault.member, sorted(known))
+
+
+def _wrong_promotion(
+    cell: Cell, fault: Fault, provision: Provision
+) -> Iterator[tuple[str, str, str | None]]:
+    """Clients must reach the promoted server as they reached the one before."""
+    replication = KINDS[provision.kind].replication
+    able = [
+        kind.name for kind in KINDS.values() if kind.replication and kind.replication().promoter
+    ]
+    if cell.topology.get("name") != "primary-replicas":
+        hint = 'topology = "primary-replicas"'
+        yield "do", f"`{fault.do}` needs a primary with replicas in every cell", hint
+    elif replication is None or replication().promoter is None:
+        message = f"no replica of `{provision.kind}` can be promoted here, only of {able[0]}"
+        yield "do", message, None
+    elif not cell.proxy or find_proxy(str(cell.proxy["kind"])).redirect is None:
+        message = "clients reach a promoted replica through HAProxy only"
+        yield "do", message, 'proxy = { kind = "haproxy" } for every server'
+    if fault.member not in (ACTIVE, PRIMARY):
+        message = f"`{fault.do}` replaces the primary, not `{fault.member}`"
+        yield "member", message, f'member = "{PRIMARY}", or leave it out'
 
 
 def fault_words(study: Study) -> Iterator[str]:

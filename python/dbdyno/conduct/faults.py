@@ -1,7 +1,6 @@
 """Carries out a timetable of faults beside a load, in a thread of its own.
 
-After `kill` and `stop`, a fault is over once the member takes statements again; after `pause`, once
-it goes on. A pause is in the guard's journal before it begins.
+What is done is in `acts`. A fault is over once the member takes statements again.
 """
 
 from __future__ import annotations
@@ -9,12 +8,14 @@ from __future__ import annotations
 import select
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
+from dbdyno.conduct.acts.act import Scene
+from dbdyno.conduct.acts.registry import ACTS
 from dbdyno.errors import ServerError
 from dbdyno.model.fault import ACTIVE, DueFault, FaultResult
 from dbdyno.servers import Server
@@ -23,7 +24,6 @@ from dbdyno.servers.protocol import Member
 
 ALONE = "server"
 """The name of a single server, as a member."""
-_RESTART_LIMIT_S = 180.0
 _FIND_LIMIT_S = 30.0
 _POLL_S = 0.05
 
@@ -77,40 +77,30 @@ class Faults:
     def _make(self, due: DueFault, random: Random) -> None:
         fault = due.fault
         member = self._member(fault.member, random)
-        node = member.server.node
-        begin, end = {
-            "kill": (node.kill, self._again(member)),
-            "stop": (node.stop, self._again(member)),
-            "pause": (node.pause, node.resume),
-        }[fault.do]
-        at_ns = time.monotonic_ns()
-        begin()
-        if fault.do == "pause":  # The guard's journal took time before it.
-            at_ns = time.monotonic_ns()
+        act = ACTS[fault.do](Scene(self.server, member, fault))
+        begun = act.begin()
         try:
-            self._over.wait(max(0.0, fault.for_s - (time.monotonic_ns() - at_ns) / 1e9))
+            self._over.wait(max(0.0, fault.for_s - (time.monotonic_ns() - begun.at_ns) / 1e9))
         finally:
-            end()
+            act.end()
         back_ns = time.monotonic_ns() - self.origin_ns
-        self.results.append(FaultResult(at_ns - self.origin_ns, fault.do, member.name, back_ns))
-
-    def _again(self, member: Member) -> Callable[[], None]:
-        def start() -> None:
-            try:
-                member.server.node.restart(_RESTART_LIMIT_S)
-            except ServerError as error:
-                raise ServerError(
-                    f"{member.name} did not come back after a fault: {error.message}",
-                    hint=error.hint,
-                ) from error
-
-        return start
+        promoted_ns = begun.promoted_ns
+        result = FaultResult(
+            begun.at_ns - self.origin_ns,
+            fault.do,
+            member.name,
+            back_ns,
+            promoted=begun.promoted,
+            promoted_ms=None if promoted_ns is None else (promoted_ns - begun.at_ns) / 1e6,
+        )
+        self.results.append(result)
 
     def _member(self, name: str, random: Random) -> Member:
         members = tuple(self.server.members) or (Member(ALONE, ALONE, self.server),)
         if name == ACTIVE:
             return self._active(members)
-        meant = [member for member in members if name in (member.name, member.role)]
+        meant = [member for member in members if name == member.role]
+        meant = meant or [member for member in members if name == member.name]
         return random.choice([member for member in meant if member.server.alive()] or meant)
 
     def _active(self, members: Sequence[Member]) -> Member:

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Literal
 
-FaultAction = Literal["kill", "stop", "pause"]
-"""`kill`: SIGKILL; `stop`: in order; both are followed by a start. `pause`: SIGSTOP, then
-SIGCONT."""
+FaultAction = Literal["kill", "stop", "pause", "promote", "switch-over"]
+"""`kill`: SIGKILL; `stop`: in order; both are followed by a start. `pause`: SIGSTOP, then SIGCONT.
+`promote`: the primary is killed and a replica promoted; `switch-over`: the same with a stop in
+order; the former primary comes back as a replica."""
+PROMOTIONS: Sequence[FaultAction] = ("promote", "switch-over")
 
 ACTIVE = "active"
 """The member that serves the clients when the fault comes."""
@@ -59,6 +61,10 @@ class FaultResult:
     outage_ms: dict[str, float] = field(default_factory=dict)
     """Probe → its longest time between two successes that are next to each other. No less than the
     time between two probes."""
+    promoted: str = ""
+    """The member that took its place, if one did."""
+    promoted_ms: float | None = None
+    """From the fault until that one took writes, by the lab's own clock."""
 
 
 def timetable(faults: Sequence[Fault], window_s: float, seed: int) -> tuple[DueFault, ...]:

@@ -157,6 +157,19 @@ class Member:
     server: Server
 
 
+class Promotion(Protocol):
+    """How the servers of a topology change places. Every method raises `ServerError`, with the
+    member's name, where one does not take statements within `limit_s`."""
+
+    def promote(self, limit_s: float) -> Member:
+        """Makes a replica the primary in place of the first member, which has ended, and returns it
+        once it takes writes and new clients."""
+
+    def rejoin(self, member: Member, limit_s: float) -> None:
+        """Starts a member that was the primary as a replica of the present one, with its data; what
+        it alone had is gone. Returns when commits wait for replicas as they should."""
+
+
 def _at_once(_limit_s: float) -> None:
     """A single server has no others to wait for."""
 
@@ -172,6 +185,8 @@ class Members:
     takes longer."""
     alike: bool = False
     """Whether clients can be sent to any of them; else to the first alone."""
+    promotion: Promotion | None = None
+    """`None`: no replica can take the place of the first."""
 
     def __iter__(self) -> Iterator[Member]:
         return iter(self.servers)

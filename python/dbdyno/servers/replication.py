@@ -48,8 +48,15 @@ class Replication(Protocol):
     def settings(self, confirmed: Confirmed, role: str, number: int) -> Mapping[str, str]:
         """Settings of the member with that number, from 1; those of the study win."""
 
-    def open_replica(self, spec: ServerSpec, folder: Path, name: str, primary: Server) -> Server:
-        """Makes a replica, not yet started; its primary is started before it."""
+    @property
+    def promoter(self) -> Promoter | None:
+        """How a replica takes the place of the primary; `None`: no way is known here."""
+
+    def open_member(
+        self, spec: ServerSpec, folder: Path, name: str, primary: Server | None
+    ) -> Server:
+        """Makes a member, not yet started: the primary, or a replica, whose `primary` is started
+        before it."""
 
     def join(self, members: Sequence[Member], confirmed: Confirmed, *, new: bool) -> None:
         """Returns when every replica follows the primary, the first of `members`, and commits wait
@@ -73,6 +80,17 @@ def asked(member: Member) -> Session:
     if session is None:
         raise ServerError(f"{member.name} can't be asked how far it is")
     return session
+
+
+class Promoter(Protocol):
+    """How one kind of database has servers change places. Methods raise `ServerError`."""
+
+    def promote(self, members: Sequence[Member], limit_s: float) -> Member:
+        """Makes the replica that has most a primary, which takes writes then, and has the other
+        replicas follow it. The first of `members`, the primary before, has ended."""
+
+    def follow_anew(self, member: Member, primary: Server, limit_s: float) -> None:
+        """Starts a member, which has ended, as a replica with the data of this primary."""
 
 
 def await_all(waiting: Callable[[], Mapping[str, str]], limit_s: float) -> None:

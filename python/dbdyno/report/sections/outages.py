@@ -54,13 +54,17 @@ def outages_table(analysis: Analysis) -> Table:
     """A row for each cell and probe: its outages over all faults; and one for how long a member was
     missing."""
     rows: list[tuple[Value, ...]] = []
+    promotes = any(fault.promoted for point in analysis.points for fault in faults_of(point))
+    bound = Column("The proxy notices within, s", "noticed_within_s", number)
+    if promotes:
+        bound = Column("A replica was primary within, s", "promoted_within_s", number)
     for point in analysis.points:
         faults = faults_of(point)
         for kind in PROBES:
             lengths = outages_s(faults, kind)
             own: list[Value] = [None, None, None]
             if kind == "write":
-                within_s = noticed_within_s(point.cell.proxy)
+                within_s = promoted_within_s(faults) or noticed_within_s(point.cell.proxy)
                 own = [within_s, commits(point, "lost"), commits(point, "in_doubt")]
             rows.append((*lead(point), _WORDS[kind], len(lengths), *_spread(lengths), *own))
         missing = [(fault.back_ns - fault.at_ns) / 1e9 for fault in faults]
@@ -73,12 +77,19 @@ def outages_table(analysis: Analysis) -> Table:
         Column("Median, s", "median_s", number),
         Column("p95, s", "p95_s", number),
         Column("Longest, s", "longest_s", number),
-        Column("The proxy notices within, s", "noticed_within_s", number),
+        bound,
         Column("Lost commits", "lost_commits", count),
         Column("In doubt", "in_doubt", count),
     )
     title = "Outages: from the last success of a probe to the next, over all faults"
     return Table("outages", title, columns, tuple(rows))
+
+
+def promoted_within_s(faults: Iterable[FaultResult]) -> float | None:
+    """The longest time from a fault until a promoted replica took writes, by the lab's clock;
+    `None` if none was promoted."""
+    lengths = [fault.promoted_ms for fault in faults if fault.promoted_ms is not None]
+    return max(lengths) / 1e3 if lengths else None
 
 
 def noticed_within_s(proxy: Mapping[str, Any]) -> float | None:

@@ -7,6 +7,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
@@ -20,15 +21,17 @@ from dbdyno.servers.nodes.place import socket_folder
 from dbdyno.servers.protocol import (
     Capacity,
     Database,
+    Member,
     Members,
     Node,
+    Promotion,
     Server,
     ServerSpec,
     Transport,
     Wish,
 )
 from dbdyno.servers.sources.tool import Tool, tool_text
-from dbdyno.servers.topologies.proxies.proxy import Behind, Post
+from dbdyno.servers.topologies.proxies.proxy import Behind, Post, Redirect
 from dbdyno.servers.topologies.proxies.registry import find_proxy
 from dbdyno.servers.topologies.topology import Openers, Topology
 
@@ -55,6 +58,8 @@ class ProxiedServer:
         self._guarded = Guarded()
         self._daemons: list[Daemon] = []
         self._posts: list[Post] = []
+        self._places: list[str] = []
+        """Names of the members in the order in which the proxies have them."""
         self._facts: Mapping[str, object] = {}
 
     @property
@@ -74,8 +79,14 @@ class ProxiedServer:
 
     @property
     def members(self) -> Members:
-        """Those of the server behind it."""
-        return self._server.members
+        """Those of the server behind it; clients follow a promotion if the proxy can be redirected,
+        else there is none."""
+        members = self._server.members
+        behind, redirect = members.promotion, self._proxy.redirect
+        if behind is None or redirect is None:
+            return replace(members, promotion=None)
+        followed = _Followed(behind, redirect, self._posts, self._places)
+        return replace(members, promotion=followed)
 
     def start(self) -> None:
         """Starts the server, then its proxies."""
@@ -115,9 +126,11 @@ class ProxiedServer:
         daemon.prepare()
         folder = socket_folder(self._guarded, server_account())
         first, *standby = self._behind()
+        self._places = [member.name for member in self._server.members]
         post = Post(
             server=first,
             standby=standby,
+            chosen=self.members.promotion is not None,
             address=self._launch.address or _LOOPBACK,
             port=free_port(),
             folder=folder,
@@ -140,6 +153,7 @@ class ProxiedServer:
         """The servers that clients may be sent to, the first first."""
         members = self._server.members
         several = members.alike and self._proxy.checks_health
+        several = several or self.members.promotion is not None
         servers = [member.server for member in members] if several else [self._server]
         return [Behind.of(s.entry.target("unix"), s.entry.target("tcp")) for s in servers]
 
@@ -204,6 +218,27 @@ class ProxiedServer:
             self._guarded.close()
         finally:
             self._server.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Followed:
+    """Promotions behind proxies, which follow them."""
+
+    behind: Promotion
+    redirect: Redirect
+    posts: Sequence[Post]
+    places: Sequence[str]
+
+    def promote(self, limit_s: float) -> Member:
+        """Sends the clients to the promoted server."""
+        chosen = self.behind.promote(limit_s)
+        for post in self.posts:
+            self.redirect(post, self.places.index(chosen.name))
+        return chosen
+
+    def rejoin(self, member: Member, limit_s: float) -> None:
+        """The proxies send nobody there."""
+        self.behind.rejoin(member, limit_s)
 
 
 def _await(path: Path, daemon: Daemon) -> None:

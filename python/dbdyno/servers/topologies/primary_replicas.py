@@ -6,12 +6,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from dbdyno.servers.protocol import Member, Provision, Server, ServerSpec, Source
-from dbdyno.servers.replication import Confirmed, Replication
-from dbdyno.servers.topologies.several import Count, MembersTable, Several, refuse_settings
+from dbdyno.servers.protocol import Member, Members, Provision, Server, ServerSpec, Source
+from dbdyno.servers.replication import Confirmed, Promoter, Replication
+from dbdyno.servers.topologies.several import (
+    Count,
+    MembersTable,
+    Several,
+    named,
+    refuse_settings,
+)
 from dbdyno.servers.topologies.topology import Openers, PlannedMember, Topology
 
-_PRIMARY, _REPLICA = "primary", "replica"
+PRIMARY, _REPLICA = "primary", "replica"
 
 
 class Keys(MembersTable):
@@ -28,12 +34,39 @@ class Keys(MembersTable):
 
 
 class PrimaryReplicas(Several):
-    """Commits wait for replicas as asked, once all have joined."""
+    """Commits wait for replicas as asked, once all have joined. Its first member is the primary:
+    after a promotion another than at first."""
 
     def __init__(self, members: Sequence[Member], replication: Replication, keys: Keys) -> None:
         super().__init__(TOPOLOGY.name, members)
         self._replication = replication
         self._confirmed = keys.confirmed()
+
+    @property
+    def members(self) -> Members:
+        """The primary first."""
+        promotion = self if self._replication.promoter else None
+        return replace(super().members, promotion=promotion)
+
+    @property
+    def _promoter(self) -> Promoter:
+        assert self._replication.promoter, "else it has no promotion"
+        return self._replication.promoter
+
+    def promote(self, limit_s: float) -> Member:
+        """Promotes the replica that has most, and changes the roles."""
+        chosen = self._promoter.promote(self._members, limit_s)
+        others = [member for member in self._members if member.name != chosen.name]
+        self._members = (
+            replace(chosen, role=PRIMARY),
+            *(replace(member, role=_REPLICA) for member in others),
+        )
+        return self._first
+
+    def rejoin(self, member: Member, limit_s: float) -> None:
+        """Has a former primary follow, and commits wait for it."""
+        named(member, lambda: self._promoter.follow_anew(member, self._first.server, limit_s))
+        self._join(new=False)
 
     def _join(self, *, new: bool) -> None:
         self._replication.join(self._members, self._confirmed, new=new)
@@ -50,7 +83,7 @@ def _replication_of(provision: Provision, openers: Openers) -> Replication:
 
 def _members(spec: ServerSpec, keys: Keys, openers: Openers) -> Sequence[PlannedMember]:
     replication, confirmed = _replication_of(spec.provision, openers), keys.confirmed()
-    names = [(_PRIMARY, _PRIMARY)]
+    names = [(PRIMARY, PRIMARY)]
     names += [(f"{_REPLICA}-{number}", _REPLICA) for number in range(1, keys.replicas + 1)]
     return [
         PlannedMember(
@@ -73,10 +106,8 @@ def _open(spec: ServerSpec, keys: Keys, openers: Openers, folder: Path) -> Serve
     for planned in _members(spec, keys, openers):
         own = replace(spec, settings=planned.settings)
         logs = folder / planned.name
-        if planned.role == _PRIMARY:
-            server = openers.server(own, logs)
-        else:
-            server = replication.open_replica(own, logs, planned.name, members[0].server)
+        primary = members[0].server if members else None
+        server = replication.open_member(own, logs, planned.name, primary)
         members.append(Member(planned.name, planned.role, server))
     return PrimaryReplicas(members, replication, keys)
 
@@ -94,7 +125,7 @@ def _refuses(provision: Provision, keys: Keys, openers: Openers) -> str | None:
     most = min(keys.replicas, replication.most_confirming or keys.replicas)
     if keys.confirmations > most:
         return f"`confirmations` can be {most} at most here, not {keys.confirmations}"
-    roles = (_PRIMARY, _REPLICA)
+    roles = (PRIMARY, _REPLICA)
     if other := next((role for role in keys.member if role not in roles), None):
         return f"`member.{other}`: the roles are {' and '.join(roles)}"
     return replication.refuses(provision, keys.replication)

@@ -120,7 +120,7 @@ class Several(ABC):
             named(member, member.server.start)
         self._join(new=True)
 
-    def rejoin(self) -> None:
+    def join_again(self) -> None:
         """Has them join once more, all having been started again."""
         self._join(new=False)
 
@@ -206,7 +206,7 @@ class _Nodes:
         deadline = time.monotonic() + limit_s
         for node in self._nodes:
             node.restart(max(0.0, deadline - time.monotonic()))
-        self._several.rejoin()
+        self._several.join_again()
 
     def _each(self, act: Callable[[Node], None]) -> None:
         for node in reversed(self._nodes):

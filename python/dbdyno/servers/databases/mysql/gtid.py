@@ -14,7 +14,7 @@ from dbdyno.model.session import Session, only_row
 from dbdyno.servers.databases.mysql.brand import Brand, release_numbers
 from dbdyno.servers.databases.mysql.server import MysqlServer
 from dbdyno.servers.protocol import Member, Provision, Server, ServerSpec
-from dbdyno.servers.replication import Confirmed, asked, await_all
+from dbdyno.servers.replication import Confirmed, Promoter, asked, await_all
 
 _JOIN_LIMIT_S = 60.0
 _WAITS_MS = 600_000
@@ -81,6 +81,7 @@ class GtidReplication:
     reserved: frozenset[str]
     most_confirming: int | None
     modes: Sequence[str] = field(default=(ASYNCHRONOUS, SEMI))
+    promoter: Promoter | None = None
 
     def refuses(self, provision: Provision, mode: str) -> str | None:
         """By the server's release, where that is known."""
@@ -106,7 +107,9 @@ class GtidReplication:
                 own[semi.waits_for] = str(confirmed.replicas)
         return own
 
-    def open_replica(self, spec: ServerSpec, folder: Path, name: str, primary: Server) -> Server:
+    def open_member(
+        self, spec: ServerSpec, folder: Path, name: str, primary: Server | None
+    ) -> Server:
         """Makes a server like its primary; `join` makes it a replica."""
         return MysqlServer(self.dialect.brand, spec, folder)
 

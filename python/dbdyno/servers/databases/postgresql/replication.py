@@ -7,13 +7,13 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from dbdyno.errors import ServerError
 from dbdyno.model.session import Session, only_row
-from dbdyno.servers.databases.postgresql.replica import PostgresqlReplica
+from dbdyno.servers.databases.postgresql.replica import PostgresqlMember
 from dbdyno.servers.protocol import Member, Provision, Server, ServerSpec
-from dbdyno.servers.replication import Confirmed, asked, await_all
+from dbdyno.servers.replication import Confirmed, Promoter, asked, await_all
 
 _FIRST = 12
 """The first version whose replicas are set up by settings and a file `standby.signal`."""
@@ -22,6 +22,7 @@ _STATES = "SELECT application_name AS name, state, sync_state FROM pg_stat_repli
 _NOW = "SELECT pg_current_wal_lsn()::text AS position"
 _BEHIND = """
     SELECT greatest(pg_wal_lsn_diff('{}', pg_last_wal_replay_lsn()), 0)::bigint AS bytes"""
+_RECEIVED = "SELECT pg_wal_lsn_diff(pg_last_wal_receive_lsn(), '0/0')::bigint AS bytes"
 
 
 class PostgresqlReplication:
@@ -44,9 +45,16 @@ class PostgresqlReplication:
         """None: PostgreSQL's defaults allow for replicas."""
         return {}
 
-    def open_replica(self, spec: ServerSpec, folder: Path, name: str, primary: Server) -> Server:
-        """A copy that streams."""
-        return PostgresqlReplica(spec, folder, name, primary)
+    @property
+    def promoter(self) -> Promoter:
+        """Its own methods."""
+        return self
+
+    def open_member(
+        self, spec: ServerSpec, folder: Path, name: str, primary: Server | None
+    ) -> Server:
+        """The primary, or a copy that streams."""
+        return PostgresqlMember(spec, folder, name, primary)
 
     def join(self, members: Sequence[Member], confirmed: Confirmed, *, new: bool) -> None:
         """Waits until all stream; only then may a commit wait for them."""
@@ -71,6 +79,23 @@ class PostgresqlReplication:
                 await_all(lambda: waiting("sync_state", ("sync",), number), _JOIN_LIMIT_S)
         finally:
             session.close()
+
+    def promote(self, members: Sequence[Member], limit_s: float) -> Member:
+        """The one that has received most; until replicas have joined it, no commit waits."""
+        others = [member for member in members[1:] if member.server.alive()]
+        if not others:
+            raise ServerError("no replica is left that could be promoted")
+        received = {member.name: _received(member) for member in others}
+        chosen = max(others, key=lambda member: received[member.name])
+        _member(chosen).promote(limit_s)
+        for other in others:
+            if other is not chosen:
+                _member(other).follow(chosen.server, limit_s)
+        return chosen
+
+    def follow_anew(self, member: Member, primary: Server, limit_s: float) -> None:
+        """It begins as a new copy."""
+        _member(member).copy_anew(primary, limit_s)
 
     def settle(self, members: Sequence[Member], limit_s: float) -> None:
         """Waits until each replica has replayed the log up to the primary's present position."""
@@ -98,6 +123,16 @@ def _place(replica: Session, statement: str) -> str:
     if behind is None:
         return "it is no replica"
     return f"{behind} bytes behind" if behind else ""
+
+
+def _member(member: Member) -> PostgresqlMember:
+    return cast("PostgresqlMember", member.server)
+
+
+def _received(member: Member) -> int:
+    """Bytes of the log that a replica has."""
+    with closing(asked(member)) as session:
+        return int(only_row(session.rows(_RECEIVED), _RECEIVED)["bytes"])
 
 
 REPLICATION = PostgresqlReplication()

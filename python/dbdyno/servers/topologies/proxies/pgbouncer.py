@@ -10,6 +10,7 @@ from dbdyno.servers.topologies.proxies.proxy import (
     OWN_FILES,
     Post,
     Proxy,
+    Redirect,
     open_files,
     refuse_reserved,
     whole,
@@ -48,6 +49,11 @@ class Pgbouncer:
     checks_health: ClassVar[bool] = False
     reads: ClassVar[bool] = True
     within: ClassVar[Sequence[str]] = ()
+
+    @property
+    def redirect(self) -> Redirect | None:
+        """It stays with its server."""
+        return None
 
     def check(self, settings: Mapping[str, str]) -> None:
         """Refuses settings that dbdyno sets itself."""

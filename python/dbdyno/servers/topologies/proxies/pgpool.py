@@ -6,7 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from dbdyno.servers.topologies.proxies.proxy import Post, Proxy, refuse_reserved, whole
+from dbdyno.servers.topologies.proxies.proxy import (
+    Post,
+    Proxy,
+    Redirect,
+    refuse_reserved,
+    whole,
+)
 
 _RESERVED = frozenset(
     {
@@ -50,6 +56,11 @@ class Pgpool:
     within: ClassVar[Sequence[str]] = ("unshare", "--map-current-user", "--ipc")
     """Its shared memory and semaphores outlive a process that is killed, unless they belong to a
     namespace that ends with it."""
+
+    @property
+    def redirect(self) -> Redirect | None:
+        """It stays with its server."""
+        return None
 
     def check(self, settings: Mapping[str, str]) -> None:
         """Refuses settings that dbdyno sets itself."""

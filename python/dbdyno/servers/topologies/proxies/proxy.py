@@ -7,7 +7,7 @@ many processes as a study asks for, each with its own port.
 from __future__ import annotations
 
 import resource
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
@@ -60,6 +60,13 @@ class Post:
     settings: Mapping[str, str]
     standby: Sequence[Behind] = ()
     """Servers that take the clients when the first has died, in this order."""
+    chosen: bool = False
+    """Whether the lab says which server takes the clients (`redirect`), and not health checks."""
+
+
+Redirect = Callable[[Post, int], None]
+"""Sends all clients of a post, whose server is `chosen`, to the server of a place, 0 for the first,
+and ends the connections with the others. Raises `ServerError`."""
 
 
 class Proxy(Protocol):
@@ -74,6 +81,10 @@ class Proxy(Protocol):
     """Whether it interprets the protocol: clients then negotiate with the proxy."""
     within: ClassVar[Sequence[str]]
     """The command that runs its program, with its arguments; empty where it needs none."""
+
+    @property
+    def redirect(self) -> Redirect | None:
+        """`None`: which server takes the clients can't be changed while it runs."""
 
     def check(self, settings: Mapping[str, str]) -> None:
         """Raises `ValueError` for settings that dbdyno sets itself."""

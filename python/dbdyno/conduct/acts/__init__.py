@@ -1,0 +1,1 @@
+"""What a fault does to a server, and takes back; one file for each way."""

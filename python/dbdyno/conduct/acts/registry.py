@@ -1,0 +1,19 @@
+"""Words of `do` and what they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from dbdyno.conduct.acts.act import Act, Scene
+from dbdyno.conduct.acts.process import Kill, Pause, Stop
+from dbdyno.conduct.acts.promotion import Promote
+from dbdyno.model.fault import FaultAction
+
+ACTS: Mapping[FaultAction, Callable[[Scene], Act]] = {
+    "kill": Kill,
+    "stop": Stop,
+    "pause": Pause,
+    "promote": Promote,
+    "switch-over": partial(Promote, planned=True),
+}
