@@ -417,6 +417,10 @@ def test_a_published_figure_that_fits_nothing_is_named_with_its_line(
         ('kind = "latency-percentiles"\nmetric = "p99"', "takes no `metric`"),
         ('kind = "last-minutes"\ngroups = { a = ["wal"] }', "takes no `groups`"),
         (
+            'kind = "metrics-over-time"\nmetrics = ["memory.free_bytes"]\nlead = true',
+            "can't be the first picture",
+        ),
+        (
             'kind = "ratio-by-level"\nmetric = "p99"\ngroups = { a = ["val"] }',
             "no factor has a level `val`",
         ),
@@ -429,6 +433,15 @@ def test_a_chart_takes_the_metrics_of_its_kind(tmp_path: Path, chart: str, messa
     line = re.search(r"example.toml:(\d+): ", found.message)
     assert line is not None
     assert first <= int(line[1]) <= first + 3
+
+
+def test_one_chart_leads_and_a_second_is_named_with_its_line(tmp_path: Path) -> None:
+    leading = '[[chart]]\nkind = "latency-percentiles"\nlead = true\n'
+    text = f"{WHOLE}\n{leading}"
+    charts = read(tmp_path, text).study.charts
+    assert [chart.kind for chart in charts if chart.lead] == ["latency-percentiles"]
+    again = complaint(tmp_path, text + '[[chart]]\nkind = "latency-over-time"\nlead = true\n')
+    assert f"example.toml:{text.count(chr(10)) + 3}: `lead` is for one chart" in again.message
 
 
 def test_charts_of_one_kind_have_names_of_their_own(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from made_up_answers import Case, analysed
 
+from dbdyno.report.charts import charts
 from dbdyno.report.charts.effects import COLOURS
 from dbdyno.report.charts.encoding import PALETTE
 from dbdyno.report.charts.lead import MOST_ROWS, lead
@@ -89,3 +90,24 @@ def luminance(colour: str) -> float:
     parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
     linear = [p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("kind", ["latency-percentiles", "throughput-by-clients"])
+def test_a_study_chooses_the_first_picture(tmp_path: Path, kind: str) -> None:
+    lines = f'[[chart]]\nkind = "{kind}"\nlead = true\ntitle = "Ours"'
+    case = Case(JOURNAL, lambda *_: 400.0, clients=(1, 4), baseline=DELETE, lines=lines)
+    first, *others = charts(analysed(tmp_path, case))
+    assert (first.name, first.title, first.selector) == ("answer", "Ours", None)
+    below = next(chart for chart in others if chart.name == kind)
+    assert below.title == "Ours"
+    if below.selector == "clients":
+        assert {row["key"] for row in first.rows} == {"4"}
+        assert {row["key"] for row in below.rows} == {"1", "4"}
+        assert first.caption.startswith("4\N{NO-BREAK SPACE}clients. ")
+
+
+def test_a_chosen_picture_without_content_leaves_the_usual_one(tmp_path: Path) -> None:
+    lines = '[[chart]]\nkind = "last-minutes"\nlead = true\ntitle = "Ours"'
+    case = Case(JOURNAL, lambda *_: 400.0, baseline=DELETE, lines=lines)
+    first = charts(analysed(tmp_path, case))[0]
+    assert (first.name, first.title) == ("answer", "Throughput, events/s")

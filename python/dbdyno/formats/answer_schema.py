@@ -74,6 +74,7 @@ class ChartTable(Table):
     metric: Annotated[str, AfterValidator(_figure)] | None = None
     metrics: list[str] = Field(default=[])
     groups: dict[Name, Annotated[list[str], Field(min_length=1)]] = Field(default={})
+    lead: bool = False
 
     @model_validator(mode="after")
     def _metrics_fit(self) -> Self:
@@ -90,13 +91,15 @@ class ChartTable(Table):
             raise ValueError(f"a chart of the kind `{self.kind}` takes no `{key}`")
         if self.groups and self.kind not in GROUPED:
             raise ValueError(f"a chart of the kind `{self.kind}` takes no `groups`")
+        if self.lead and over_time:
+            raise ValueError(f"`{self.kind}` stacks many panels, and can't be the first picture")
         return self
 
     def chart(self) -> Chart:
         """As the study has it."""
         named = (self.metric,) if self.metric else tuple(self.metrics)
         groups = {name: tuple(levels) for name, levels in self.groups.items()}
-        return Chart(kind=self.kind, title=self.title, metrics=named, groups=groups)
+        return Chart(kind=self.kind, title=self.title, metrics=named, groups=groups, lead=self.lead)
 
 
 class PublishedTable(Table):

@@ -20,8 +20,8 @@ def lead_complaints(
     scale: str,
     listed: bool,
 ) -> Iterator[Complaint]:
-    """All errors of `leads`. `every`: the file's factors, `chosen`: those with the levels that the
-    scale runs; `listed`: `leads` is a list there."""
+    """All errors of `leads`, and of charts that lead. `every`: the file's factors, `chosen`: those
+    with the levels that the scale runs; `listed`: `leads` is a list there."""
     rules = _Rules(document, every, chosen, scale)
     for place, lead in enumerate(document.leads):
         here = ("leads", str(place)) if listed else ("leads",)
@@ -32,6 +32,10 @@ def lead_complaints(
         for factor, level in lead.cell.items():
             yield from rules.known((*here, "cell", factor), factor, level)
         yield from rules.load(here, lead)
+    first, *others = [place for place, chart in enumerate(document.chart) if chart.lead] or [0]
+    for place in others:
+        message = f"`lead` is for one chart: it is `{document.chart[first].kind}` already"
+        yield ("chart", str(place), "lead"), message, "take it out of all others"
 
 
 class _Rules:

@@ -200,6 +200,8 @@ class Chart:
     """Figures or sampled metrics it draws, for kinds that take any."""
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Group → levels of a factor: lines that belong together, for kinds that take groups."""
+    lead: bool = False
+    """Whether it is the report's first picture, in place of the usual one."""
 
     @property
     def name(self) -> str:

@@ -16,6 +16,7 @@ from dbdyno.report.analysis.analyse import Analysis
 from dbdyno.report.charts.chart import Chart
 from dbdyno.report.charts.effects import effects
 from dbdyno.report.charts.latency import latency_curve, latency_percentiles
+from dbdyno.report.charts.lead import NAME as ANSWER
 from dbdyno.report.charts.lead import lead
 from dbdyno.report.charts.load import by_clients
 from dbdyno.report.charts.scaling import fitted_curves
@@ -89,6 +90,20 @@ def _panels(analysis: Analysis) -> Chart | None:
     return _named(analysis, Asked("metrics-over-time", metrics=metrics)) if metrics else None
 
 
+def _first_view(chart: Chart) -> Chart:
+    """A chart as the answer's picture: of the views that a reader may choose, the one that is shown
+    first below."""
+    if chart.selector is None:
+        return replace(chart, name=ANSWER, table=None)
+    keys = [str(row["key"]) for row in chart.rows]
+    key = max(keys, key=int) if chart.selector == "clients" else keys[0]
+    rows = tuple(row for row in chart.rows if str(row["key"]) == key)
+    caption = f"{rows[0]['view']}. {chart.caption}"
+    return replace(
+        chart, name=ANSWER, rows=rows, selector=None, caption=caption, table=None, views=()
+    )
+
+
 def charts(analysis: Analysis) -> tuple[Chart, ...]:
     """All charts with content: the answer's, the comparison, those the study names, the rest."""
     study = analysis.material.study
@@ -100,5 +115,7 @@ def charts(analysis: Analysis) -> tuple[Chart, ...]:
     titled = (replace(c, title=asked.get(c.name) or c.title) for c in made if c.rows)
     order = ("effects", *asked)
     ordered = sorted(titled, key=lambda c: order.index(c.name) if c.name in order else len(order))
-    first = lead(analysis)
+    chosen = next((chart.name for chart in study.charts if chart.lead), None)
+    named = next((chart for chart in ordered if chart.name == chosen), None)
+    first = lead(analysis) if named is None else _first_view(named)
     return (*((first,) if first else ()), *ordered)
