@@ -60,6 +60,7 @@ LACKS: Mapping[str, tuple[int, tuple[tuple[str, str], ...]]] = {
     "ext4-direct-io": (4, (FIO, MOUNT)),
     "ext4-direct-io-oltp": (4, (MAVEN, MOUNT, GROUPS)),
     "failover-galera": (2, (GALERA,)),
+    "failover-replicas": (4, (SUITE,)),
     "file-per-table-ddl": (4, (MAVEN,)),
     "hundred-thousand-connections": (4, (MAVEN, PGBOUNCER)),
     "hyperthreading-utilisation": (0, ()),

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from dbdyno.conduct.outages import figures, with_outages
+from dbdyno.conduct.outages import figures, with_losses, with_outages
 from dbdyno.conduct.probes import Attempt
-from dbdyno.model.fault import PROBES, Fault, FaultResult, at_rank, timetable
+from dbdyno.model.fault import LEDGER, PROBES, Fault, FaultResult, at_rank, timetable
 
 ORIGIN_NS = 7_000_000_000
 MS = 1_000_000
@@ -47,6 +47,30 @@ def test_each_fault_has_what_came_until_the_next() -> None:
     first, second = with_outages([fault(100), fault(350)], met, ORIGIN_NS, 1000 * MS)
 
     assert (first.outage_ms["write"], second.outage_ms["write"]) == (205.0, 360.0)
+
+
+def test_a_ledger_has_an_outage_of_its_own() -> None:
+    met = attempts("write", [80, 100, 420, 440, 900])
+    noted = [ORIGIN_NS + at * MS for at in (*range(90, 104), *range(399, 1000))]
+
+    (result,) = with_outages([fault(105)], met, ORIGIN_NS, 1000 * MS, noted)
+
+    assert result.outage_ms[LEDGER] == 399 - 103
+    assert figures([result])["ledger_outage_ms_max"] == 399 - 103
+
+
+def test_losses_belong_to_the_fault_that_was_not_yet_over() -> None:
+    results = [
+        FaultResult(at * MS, "promote", "a", (at + 50) * MS, promoted="b", promoted_ms=30.0)
+        for at in (100, 300, 500)
+    ]
+    noted = [ORIGIN_NS + at * MS for at in (90, 99, 104, 140, 290, 301, 490, 505)]
+    lost = [ORIGIN_NS + at * MS for at in (99, 104, 505)]
+
+    first, second, third = with_losses(results, lost, noted, ORIGIN_NS)
+
+    assert [result.lost_commits for result in (first, second, third)] == [2, 0, 1]
+    assert (first.oldest_lost_ms, third.oldest_lost_ms) == (5.0, 0.0)
 
 
 def test_without_a_success_the_outage_lasts_to_the_end() -> None:

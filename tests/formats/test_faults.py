@@ -72,6 +72,14 @@ def test_a_wrong_timetable_is_refused_with_its_line(
     assert problem in str(caught.value)
 
 
+def test_a_ledger_without_faults_is_refused(tmp_path: Path) -> None:
+    file = written(tmp_path, "", extent='ledger = 1, measure = "60 s"')
+    file.write_text(file.read_text().replace("[[fault]]", ""))
+
+    with pytest.raises(StudyError, match="`ledger` counts what faults lose, and there are none"):
+        read_study(file)
+
+
 @pytest.mark.parametrize(
     ("server", "member", "problem"),
     [

@@ -26,6 +26,20 @@ def test_intervals_are_the_published_ones(found: int, trials: int, low: float, h
     assert Share(found, trials).interval() == pytest.approx((low, high), abs=5e-5)
 
 
+@pytest.mark.parametrize(
+    ("with_it", "trials", "bound"),
+    [(0, 50, (0.0, 0.06)), (50, 50, (0.94, 1.0)), (0, 2, (0.0, 1.0)), (0, 300, (0.0, 0.01))],
+)
+def test_where_nothing_was_found_three_by_n_bounds_the_share(
+    with_it: int, trials: int, bound: tuple[float, float]
+) -> None:
+    assert Share(with_it, trials).bound() == pytest.approx(bound)
+
+
+def test_where_something_was_found_the_bound_is_wilsons() -> None:
+    assert Share(1, 50).bound() == Share(1, 50).interval()
+
+
 def test_an_interval_holds_what_was_found() -> None:
     for trials in (1, 3, 200):
         for found in (0, trials):

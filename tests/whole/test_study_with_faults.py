@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,7 @@ options = {{ table_size = 1000 }}
 [load]
 clients = [2]
 measure = "16 s"
+ledger = 1
 arrival = {{ kind = "constant", rate = 50 }}
 errors.reconnect = "60 s"
 errors.expected = {{ connection = "100 %" }}
@@ -63,7 +66,10 @@ def test_a_paused_and_killed_server_is_back_and_has_lost_nothing(
         assert away_ms >= 1000
         # Pauses end for the last clients a little later than for the lab.
         assert fault["outage_ms"]["write"] >= 950
+        assert fault["outage_ms"]["ledger"] >= 950
+        assert fault["lost_commits"] == 0
     assert summary["figures"]["lost_commits"] == 0
+    assert summary["figures"]["ledger_commits"] > 0
     assert killed["noticed_ms"] is not None
     with gzip.open(folder / "logs" / "probes-0.csv.gz", "rt") as file:
         rows = list(csv.DictReader(file))
@@ -71,3 +77,19 @@ def test_a_paused_and_killed_server_is_back_and_has_lost_nothing(
     assert any(row["code"] for row in rows)
     page = (tmp_path / "store" / "study" / "report.html").read_text()
     assert "Outages: from the last success of a probe to the next" in page
+    assert "Acknowledged commits that faults lost" in page
+    # Both clocks are the lab's: what the probes and what the ledger missed is one stretch of time.
+    with gzip.open(folder / "logs" / "ledger-0.csv.gz", "rt") as file:
+        noted = [int(row["acknowledged_ns"] or 0) for row in csv.DictReader(file)]
+    written = [int(row["ended_ns"]) for row in rows if row["kind"] == "write" and not row["code"]]
+    for fault in (paused, killed):
+        begin, end = longest_gap(written, fault["at_ns"], fault["back_ns"])
+        other_begin, other_end = longest_gap(noted, fault["at_ns"], fault["back_ns"])
+        assert max(begin, other_begin) < min(end, other_end)
+
+
+def longest_gap(times_ns: Sequence[int], at_ns: int, back_ns: int) -> tuple[int, int]:
+    """Between two acknowledgements next to each other, of those that overlap with a fault."""
+    gaps = pairwise(sorted(times_ns))
+    meant = [(begin, end) for begin, end in gaps if end > at_ns and begin < back_ns]
+    return max(meant, key=lambda gap: gap[1] - gap[0])

@@ -9,7 +9,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from dbdyno.conduct.faults import Faults
-from dbdyno.conduct.outages import figures, with_outages
+from dbdyno.conduct.ledger import Ledger
+from dbdyno.conduct.outages import figures, with_losses, with_outages
 from dbdyno.conduct.probes import Attempt, Probes, errors_of, keep
 from dbdyno.errors import LabError
 from dbdyno.model import Load, Step, StepSummary
@@ -28,22 +29,25 @@ class Disturbed:
     logs: Path
     _faults: Faults = field(init=False)
     _probes: Probes = field(init=False)
+    _ledger: Ledger = field(init=False)
     _attempts: Sequence[Attempt] = ()
 
     def __post_init__(self) -> None:
         due = timetable(self.load.faults, self.load.measure_s or 0.0, self.step.seed)
         self._faults = Faults(self.server, self.target, due, self.step.seed)
         self._probes = Probes(self.server, self.target)
+        self._ledger = Ledger(self.server, self.target, self.load.ledger)
 
     def __enter__(self) -> Self:
         self._probes.start()
+        self._ledger.start()
         return self
 
     def __exit__(
         self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None
     ) -> None:
         failures: list[LabError] = []
-        for end in (self._faults.end, self._stop_probes):
+        for end in (self._faults.end, self._stop_probes, self._ledger.stop):
             try:
                 end()
             except LabError as failure:
@@ -64,13 +68,20 @@ class Disturbed:
         attempts, origin_ns = self._attempts, self._faults.origin_ns
         keep(attempts, self.logs / f"probes-{self.step.index}.csv.gz", origin_ns)
         window_ns = round(summary.window_s * 1e9)
-        results = with_outages(self._faults.results, attempts, origin_ns, window_ns)
-        lost, in_doubt = self._probes.lost(attempts)
+        self._ledger.keep(self.logs / f"ledger-{self.step.index}.csv.gz", origin_ns)
+        times_ns = self._ledger.acknowledged_ns()
+        results = with_outages(self._faults.results, attempts, origin_ns, window_ns, times_ns)
+        lost_ns, in_doubt = self._probes.lost(attempts)
+        lost_ns = [*lost_ns, *self._ledger.lost_ns()]
+        written_ns = [a.ended_ns for a in attempts if a.row and not a.code]
+        results = with_losses(results, lost_ns, sorted([*written_ns, *times_ns]), origin_ns)
         met = {
             **figures(results),
-            "lost_commits": float(lost),
-            "in_doubt_commits": float(in_doubt),
+            "lost_commits": float(len(lost_ns)),
+            "in_doubt_commits": float(in_doubt + self._ledger.in_doubt()),
         }
+        if self.load.ledger:
+            met["ledger_commits"] = float(len(times_ns))
         return replace(
             summary,
             figures={**summary.figures, **met},

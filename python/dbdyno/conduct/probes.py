@@ -28,7 +28,7 @@ LIMIT_S = 1.0
 _CLIENTS = 4
 """Of each kind: one that waits for a lost server does not hide that another is served."""
 _IDS_OF_CLIENT = 1_000_000_000
-_END_LIMIT_S = 60.0
+END_LIMIT_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,18 +77,18 @@ class Probes:
         """Ends them; all attempts, by their ends. Raises `ServerError` if one does not end, and
         whatever ended one before."""
         self._over.set()
-        deadline = time.monotonic() + _END_LIMIT_S
+        deadline = time.monotonic() + END_LIMIT_S
         for thread in self._threads:
             thread.join(max(0.0, deadline - time.monotonic()))
             if thread.is_alive():
-                raise ServerError(f"a probe waits for its answer for over {_END_LIMIT_S:.0f} s")
+                raise ServerError(f"a probe waits for its answer for over {END_LIMIT_S:.0f} s")
         for client in self._clients:
             if client.error is not None:
                 raise client.error
         return sorted(self._attempts, key=lambda attempt: attempt.ended_ns)
 
-    def lost(self, attempts: Sequence[Attempt]) -> tuple[int, int]:
-        """Writes that were acknowledged and are not there, and those that are in doubt: sent, and
+    def lost(self, attempts: Sequence[Attempt]) -> tuple[Sequence[int], int]:
+        """When writes were acknowledged that are not there, and how many are in doubt: sent, and
         not acknowledged. Raises `ServerError`."""
         session = self.server.database.inside()
         try:
@@ -96,8 +96,9 @@ class Probes:
         finally:
             session.close()
         writes = [attempt for attempt in attempts if attempt.row]
-        acknowledged = {attempt.row for attempt in writes if not attempt.code}
-        return len(acknowledged - there), len(writes) - len(acknowledged)
+        acknowledged = [attempt for attempt in writes if not attempt.code]
+        lost_ns = [attempt.ended_ns for attempt in acknowledged if attempt.row not in there]
+        return lost_ns, len(writes) - len(acknowledged)
 
 
 def keep(attempts: Sequence[Attempt], file: Path, origin_ns: int) -> None:

@@ -65,7 +65,7 @@ FIRST: Mapping[type, tuple[str, ...]] = {
 """Type → its keys that are hashed whatever their value."""
 
 LATER: Mapping[type, Mapping[str, object]] = {
-    Load: {"find_max": None, "faults": ()},
+    Load: {"find_max": None, "faults": (), "ledger": 0},
     Cell: {
         "host": {},
         "generator": ENGINE,

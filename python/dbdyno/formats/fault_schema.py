@@ -33,6 +33,8 @@ class FaultTable(Table):
 def fault_complaints(tables: Sequence[FaultTable], load: LoadTable) -> Iterator[Complaint]:
     """All that is wrong with the faults' timetable in this load."""
     if not tables:
+        if load.ledger:
+            yield ("load", "ledger"), "`ledger` counts what faults lose, and there are none", None
         return
     if load.measure is None or load.events is not None:
         yield ("fault", "0"), "faults need a window of a known length", 'such as measure = "60 s"'

@@ -265,6 +265,7 @@ class LoadTable(Pace):
     loaders: Annotated[int, Field(ge=0, le=1024)] | None = None
     verify: Verify = "checksums"
     processes: Annotated[int, Field(ge=1, le=1024)] | None = None
+    ledger: Annotated[int, Field(ge=0, le=64)] = 0
 
     def load(self, folder: Path) -> Load:
         """The model's; a file of times is sought beside the study, in `folder`."""
@@ -296,6 +297,7 @@ class LoadTable(Pace):
             loaders=self.loaders,
             verify=self.verify,
             processes=self.processes,
+            ledger=self.ledger,
         )
 
 

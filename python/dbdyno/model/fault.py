@@ -20,6 +20,10 @@ PROBES = ("write", "read", "connect")
 """What probes try repeatedly beside the load: to insert a row, to read one, to connect anew."""
 
 
+LEDGER = "ledger"
+"""Clients that write without a pause, where a load asks for them: the key of their outages."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fault:
     """One entry of a study's timetable."""
@@ -65,6 +69,10 @@ class FaultResult:
     """The member that took its place, if one did."""
     promoted_ms: float | None = None
     """From the fault until that one took writes, by the lab's own clock."""
+    lost_commits: int = 0
+    """Acknowledged commits of probes and ledger that are not there at the end."""
+    oldest_lost_ms: float = 0.0
+    """How long before the last acknowledgement before it the first of those was acknowledged."""
 
 
 def timetable(faults: Sequence[Fault], window_s: float, seed: int) -> tuple[DueFault, ...]:

@@ -174,6 +174,9 @@ class Load:
     """Engine processes; `None`: as few as may open all the sockets."""
     faults: tuple[Fault, ...] = ()
     """What is done to the servers meanwhile, by the clock of each step's window."""
+    ledger: int = 0
+    """Clients beside the load that write without a pause and note what is acknowledged; only with
+    faults."""
 
     def all_clients(self, step_clients: int) -> int:
         """Clients of all groups at a step."""

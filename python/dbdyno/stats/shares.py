@@ -37,6 +37,15 @@ class Share:
         # Rounding must not keep out what was found.
         return max(0.0, min(low, p)), min(1.0, max(high, p))
 
+    def bound(self) -> tuple[float, float]:
+        """What 95 % confidence leaves of the share: where none or all of `n` trials were found, all
+        but 3/n (the rule of three: Hanley and Lippman-Hand, JAMA 249 (1983) 1743), else Wilson's
+        interval."""
+        least = min(1.0, 3 / self.trials)
+        if self.found == 0:
+            return 0.0, least
+        return (1.0 - least, 1.0) if self.found == self.trials else self.interval()
+
 
 @dataclass(frozen=True)
 class ShareEffect:

@@ -13,15 +13,22 @@ from numpy.typing import NDArray
 
 from dbdyno.formats.quantities import parse_duration
 from dbdyno.model import StepSummary
-from dbdyno.model.fault import PROBES, FaultResult, at_rank
+from dbdyno.model.fault import LEDGER, PROBES, FaultResult, at_rank
 from dbdyno.report.analysis.analyse import Analysis
 from dbdyno.report.analysis.points import Point
 from dbdyno.report.material.material import StepSeries
 from dbdyno.report.sections.comparison_tables import LEAD, lead
+from dbdyno.report.sections.outcomes import whole_percent
 from dbdyno.report.terms.table import Column, Table, Value
 from dbdyno.report.terms.wording import count, number
+from dbdyno.stats import Share
 
-_WORDS: Mapping[str, str] = {"write": "writes", "read": "reads", "connect": "new connections"}
+_WORDS: Mapping[str, str] = {
+    "write": "writes",
+    "read": "reads",
+    "connect": "new connections",
+    LEDGER: "writes of the ledger",
+}
 _BACK = "all members"
 _HELD_INTERVALS = 3
 """Intervals in a row that must reach the rate for it to count as back."""
@@ -32,6 +39,8 @@ def outage_tables(analysis: Analysis) -> Iterator[Table]:
     """Yields no table where no server met a fault."""
     if any(faults_of(point) for point in analysis.points):
         yield outages_table(analysis)
+        if any(_has_ledger(point) or commits(point, "lost") for point in analysis.points):
+            yield losses_table(analysis)
         yield phases_table(analysis)
 
 
@@ -60,7 +69,7 @@ def outages_table(analysis: Analysis) -> Table:
         bound = Column("A replica was primary within, s", "promoted_within_s", number)
     for point in analysis.points:
         faults = faults_of(point)
-        for kind in PROBES:
+        for kind in (*PROBES, *([LEDGER] if _has_ledger(point) else [])):
             lengths = outages_s(faults, kind)
             own: list[Value] = [None, None, None]
             if kind == "write":
@@ -83,6 +92,39 @@ def outages_table(analysis: Analysis) -> Table:
     )
     title = "Outages: from the last success of a probe to the next, over all faults"
     return Table("outages", title, columns, tuple(rows))
+
+
+def losses_table(analysis: Analysis) -> Table:
+    """A row for each cell: acknowledged commits that are not there, by faults that lost some."""
+    rows: list[tuple[Value, ...]] = []
+    for point in analysis.points:
+        lost = [fault.lost_commits for fault in faults_of(point)]
+        if not lost:
+            continue
+        written = sum(b.summary.figures.get("ledger_commits", 0) for b in point.counted)
+        share = Share(sum(1 for number in lost if number), len(lost))
+        oldest_ms = max(fault.oldest_lost_ms for fault in faults_of(point))
+        row = (written or None, share.trials, share.found, share.bound())
+        rows.append((*lead(point), *row, sum(lost), max(lost), oldest_ms if share.found else None))
+    columns = (
+        *LEAD,
+        Column("Commits of the ledger", "ledger_commits", count),
+        Column("Faults", "faults", count),
+        Column("Faults that lost some", "faults_with_losses", count),
+        Column("in %, 95 %", "losses_95", whole_percent, pair=True),
+        Column("Lost commits", "lost_commits", count),
+        Column("Most by one fault", "most_lost", count),
+        Column("Reached back, ms", "oldest_lost_ms", number),
+    )
+    title = (
+        "Acknowledged commits that faults lost; where none did, at most 3/n of such faults do, "
+        "else Wilson's interval"
+    )
+    return Table("losses", title, columns, tuple(rows))
+
+
+def _has_ledger(point: Point) -> bool:
+    return any("ledger_commits" in block.summary.figures for block in point.counted)
 
 
 def promoted_within_s(faults: Iterable[FaultResult]) -> float | None:

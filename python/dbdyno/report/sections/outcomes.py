@@ -13,6 +13,9 @@ from dbdyno.report.terms.wording import (
 )
 from dbdyno.stats import Share, ShareEffect
 
+_LEDGER = "ledger"
+"""The generator whose trials are crashes: what none of them lost is bounded as usual there."""
+
 
 def outcome_tables(analysis: Analysis) -> tuple[Table, ...]:
     """None where no generator classes its events, and no share decides."""
@@ -50,7 +53,9 @@ def counts_of(point: Point) -> dict[str, int]:
 
 
 def outcomes_table(analysis: Analysis, names: tuple[str, ...]) -> Table:
-    """A row a cell, two columns an outcome: how many, and Wilson's interval of the share."""
+    """A row a cell, two columns an outcome: how many, and an interval of the share: Wilson's, of a
+    ledger the rule of three where no crash or every one ended so."""
+    ledger = any(point.cell.generator == _LEDGER for point in analysis.points)
     rows: list[tuple[Value, ...]] = []
     for point in analysis.points:
         counts = counts_of(point)
@@ -58,19 +63,25 @@ def outcomes_table(analysis: Analysis, names: tuple[str, ...]) -> Table:
         row: list[Value] = [point.label, trials]
         for name in names:
             found = counts.get(name, 0)
-            row += [found, Share(found, trials).interval() if trials else None]
+            row += [found, _interval(Share(found, trials), ledger=ledger) if trials else None]
         rows.append(tuple(row))
     columns = [Column("Cell", "cell"), Column("Trials", "trials", count)]
     for name in names:
         columns += [
             Column(sentence_case(name), name.replace(" ", "_"), count),
-            Column("in %", f"{share_name(name)}_95", _whole_percent, pair=True),
+            Column("in %", f"{share_name(name)}_95", whole_percent, pair=True),
         ]
     title = "What became of the trials: counts, and Wilson's 95 % intervals of the shares"
+    title += "; where there are none, at most 3/n" if ledger else ""
     return Table("outcomes", title, tuple(columns), tuple(rows))
 
 
-def _whole_percent(share: float) -> str:
+def _interval(share: Share, *, ledger: bool) -> tuple[float, float]:
+    return share.bound() if ledger else share.interval()
+
+
+def whole_percent(share: float) -> str:
+    """A share in whole percent, without the sign."""
     return f"{100 * share:.0f}"
 
 
