@@ -64,6 +64,28 @@ def test_members_ports_and_memory_are_told(tmp_path: Path) -> None:
     assert by_cell["replicated"].time_s > by_cell["alone"].time_s
 
 
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        ("cpus = 4000", r"2 members with 8000 processors together leave none of this machine's"),
+        ('memory = "4000 GB"', "2 members with .* of memory together leave none of this machine's"),
+    ],
+)
+def test_limits_of_members_that_leave_the_clients_nothing_are_refused(
+    tmp_path: Path, limits: str, message: str
+) -> None:
+    file = tmp_path / "study.toml"
+    host = f"member.replica.host.limits = {{ {limits} }}"
+    text = STUDY.format(cache="64MB")
+    start = text.index("member.replica = ")
+    file.write_text(text[:start] + host + text[text.index("\n", start) :])
+    study = load_study(str(file)).study
+    _, replicated = cells(study)
+
+    with pytest.raises(MachineError, match=message):
+        require_room(replicated, study.load, machine_limits(), find_engine())
+
+
 def test_more_memory_than_the_machine_has_is_refused(tmp_path: Path) -> None:
     study, _, replicated = studied(tmp_path, "4000GB")
 

@@ -66,6 +66,16 @@ def written(folder: Path, keys: str) -> str:
             "study.toml:6: `given` in [server.one]: `members.primary`: a member is named like",
             "",
         ),
+        (
+            REPLICATED + "member.replica.host = { cpus = { server = '0' } }",
+            "study.toml:6: `host.cpus` can't be set for a member; `limits` can",
+            "",
+        ),
+        (
+            REPLICATED + "member.replica.host.limits = { cpus = 0 }",
+            "study.toml:6: `host.limits`: expected `cpus` from 0.01",
+            "",
+        ),
         ("of_topology = {}", "study.toml:5: unknown key `of_topology`", ""),
     ],
 )

@@ -8,13 +8,17 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from scene import root_only, scene
 
+from dbdyno.conduct.host import apply_host_of_members
+from dbdyno.conduct.topology import hosts_of_members
 from dbdyno.errors import ServerError
 from dbdyno.guard.guarded import Guarded
 from dbdyno.guard.launch import Launch
+from dbdyno.model import Cell
 from dbdyno.servers import open_server
 from dbdyno.setters.outfit import apply_all, missing_of_host
 
@@ -98,3 +102,29 @@ def test_sqlite_puts_its_file_where_it_is_told(tmp_path: Path) -> None:
         data = server.node.data_folder()
 
         assert data is not None and str(data).startswith(str(tmp_path / "mounted"))
+
+
+@root_only
+def test_each_member_has_limits_of_its_own(tmp_path: Path) -> None:
+    limits = {"limits": {"cpus": 0.4, "memory": "512 MB"}}
+    topology = {"name": "primary-replicas", "member": {"replica": {"host": limits}}}
+    cell = Cell({}, "postgresql@system", {}, "", {}, topology=topology)
+    if lacking := missing_of_host(limits):
+        pytest.skip(f"{lacking}")
+    with apply_host_of_members(hosts_of_members(cell), tmp_path) as host:
+        launches = {name: member.server for name, member in host.members.items()}
+        with open_server(
+            cell.provision, {}, tmp_path, topology=topology, launches=launches
+        ) as server:
+            server.start()
+            primary, replica = (
+                {Path(f"/proc/{pid}/cgroup").read_text() for pid in member.server.node.processes()}
+                for member in server.members
+            )
+        facts: Any = host.facts()
+
+    assert not [groups for groups in primary if "/dbdyno-" in groups]
+    assert all("/dbdyno-" in groups for groups in replica)
+    assert set(facts) == {"replica-1: limits"}
+    assert facts["replica-1: limits"]["after"]["cpus"] == 0.4
+    assert facts["replica-1: limits"]["got"]["cpu_periods"] > 0

@@ -13,11 +13,12 @@ from contextlib import ExitStack, closing, contextmanager
 
 from dbdyno.collect import Sampler, Watched, activity_now
 from dbdyno.conduct.events import RunEnded, RunStarted
-from dbdyno.conduct.host import Host, apply_host, own_part, shared_part
+from dbdyno.conduct.host import Host, apply_host, apply_host_of_members, own_part, shared_part
 from dbdyno.conduct.run import Run
 from dbdyno.conduct.run.identity import Identity
 from dbdyno.conduct.search import search_step
 from dbdyno.conduct.setting import Setting
+from dbdyno.conduct.topology import hosts_of_members
 from dbdyno.conduct.turns import drive_turns
 from dbdyno.errors import (
     EngineLostError,
@@ -101,8 +102,10 @@ def _carry_out(runs: Sequence[Run], host: Host, shared: Sampler, folder: StudyFo
         activity = activity_now()  # Before the servers of the batch are part of it.
         hosts: list[Host] = []
         for run in going:
-            own = apply_host(own_part(run.identity.cell.host), folder.path)
-            hosts.append(host.joined(stack.enter_context(own)))
+            cell = run.identity.cell
+            own = stack.enter_context(apply_host(own_part(cell.host), folder.path))
+            members = apply_host_of_members(hosts_of_members(cell), folder.path)
+            hosts.append(host.joined(own).joined(stack.enter_context(members)))
             stack.callback(run.take_down)
         for run, its_host in zip(going, hosts, strict=True):
             stack.callback(_leave, run)

@@ -16,6 +16,7 @@ from dbdyno.conduct.address import check_url
 from dbdyno.conduct.batch import conduct_batch
 from dbdyno.conduct.bench_sides import BenchSide, sides_of
 from dbdyno.conduct.events import Event, PhaseStarted, Recorded, RunEnded
+from dbdyno.conduct.host import Host
 from dbdyno.conduct.kept import OneRun, one_run_folder, plan_of, script_name, study_of
 from dbdyno.conduct.sampling import own_collectors
 from dbdyno.conduct.setting import Setting
@@ -24,7 +25,6 @@ from dbdyno.design.batches import batches
 from dbdyno.engine import Engine, find_script
 from dbdyno.engine.script import script_path
 from dbdyno.errors import EngineError, InterruptedRunError, LabError, StatementError, UsageError
-from dbdyno.guard.launch import Launch
 from dbdyno.guard.scratch import scratch_folder
 from dbdyno.model import (
     Cell,
@@ -211,7 +211,7 @@ def _conducted(
     _try_settings(sides)
 
     def opened(
-        cell: Cell, folders: Sequence[Path], logs: Path, launch: Launch
+        cell: Cell, folders: Sequence[Path], logs: Path, host: Host
     ) -> AbstractContextManager[Server]:
         # The study has no password.
         side = next(side for side in sides if side.name in cell.levels.values())

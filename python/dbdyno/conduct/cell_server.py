@@ -10,20 +10,20 @@ from dbdyno.conduct.connection import wants_tls
 from dbdyno.conduct.load import c_function_files
 from dbdyno.conduct.proxy import proxy_wish
 from dbdyno.formats.study_secrets import with_passwords
-from dbdyno.guard.launch import ORDINARY, Launch
 from dbdyno.model import Cell
 from dbdyno.servers import InitialData, Server, ServerSpec, open_spec, resolve
+from dbdyno.setters.outfit import UNCHANGED, Outfit
 
-OpenServer = Callable[[Cell, Sequence[Path], Path, Launch], AbstractContextManager[Server]]
-"""Opens the server of a cell: with folders to search for its files, a folder for its logs, and how
-it is launched. Raises `LabError`."""
+OpenServer = Callable[[Cell, Sequence[Path], Path, Outfit], AbstractContextManager[Server]]
+"""Opens the server of a cell: with folders to search for its files, a folder for its logs, and this
+machine as it was set for it. Raises `LabError`."""
 
 
 def open_cell_server(
     cell: Cell,
     folders: Sequence[Path],
     logs: Path,
-    launch: Launch = ORDINARY,
+    host: Outfit = UNCHANGED,
     *,
     initial: InitialData | None = None,
     secrets: Mapping[str, str] | None = None,
@@ -35,7 +35,8 @@ def open_cell_server(
     spec = ServerSpec(
         resolve((secrets or {}).get(cell.provision, cell.provision)),
         cell.settings,
-        launch,
+        host.server,
+        launches={name: member.server for name, member in host.members.items()},
         tls=wants_tls(cell),
         c_functions=tuple(c_function_files(cell, folders)),
         proxy=proxy_wish(cell),

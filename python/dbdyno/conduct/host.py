@@ -4,7 +4,7 @@ before and after. Settings that affect the whole host are applied per batch, the
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from dbdyno.errors import UsageError
@@ -22,6 +22,7 @@ __all__ = [
     "UNCHANGED",
     "Host",
     "apply_host",
+    "apply_host_of_members",
     "check_host",
     "missing_of",
     "own_part",
@@ -57,6 +58,20 @@ def apply_host(wishes: Mapping[str, object], folder: Path) -> Iterator[Host]:
     scene = Scene(scratch=data_parent(folder, account), account=account)
     with Guarded() as guarded:
         yield apply_all(wishes, guarded, scene)
+
+
+@contextmanager
+def apply_host_of_members(
+    wishes: Mapping[str, Mapping[str, object]], folder: Path
+) -> Iterator[Host]:
+    """The same for members of a topology, by their names, each under a guard of its own."""
+    account = server_account()
+    with ExitStack() as stack:
+        members: dict[str, Host] = {}
+        for name, wish in wishes.items():
+            scene = Scene(scratch=data_parent(folder, account), account=account)
+            members[name] = apply_all(wish, stack.enter_context(Guarded()), scene)
+        yield Host(members=members)
 
 
 def missing_of(wishes: Mapping[str, object]) -> tuple[Missing, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from dbdyno.conduct.topology import hosts_of_members
 from dbdyno.design.cells import LevelsKey, levels_key
 from dbdyno.errors import MachineError
 from dbdyno.model import Cell, LeftOut, Missing, Plan, PlannedRun
@@ -16,9 +17,12 @@ def lacking_cells(plan: Plan) -> tuple[LeftOut, ...]:
     """By the settings: some are tried out to know."""
     found = []
     for cell in _cells(plan).values():
-        text = repr(sorted(cell.host.items()))
+        members = hosts_of_members(cell)
+        text = repr((sorted(cell.host.items()), sorted(members.items())))
         if text not in asked:
-            asked[text] = _missing(cell.host)
+            wishes = (cell.host, *members.values())
+            every = (missing for wish in wishes for missing in _missing(wish))
+            asked[text] = tuple(dict.fromkeys(every))
         if asked[text]:
             found.append(LeftOut(cell.levels, asked[text]))
     return tuple(found)

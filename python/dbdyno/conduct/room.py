@@ -12,13 +12,14 @@ from dbdyno.collect import MachineLimits
 from dbdyno.conduct.needs import this_machine
 from dbdyno.conduct.preflight import Limit, machine_needs
 from dbdyno.conduct.proxy import proxy_wish
-from dbdyno.conduct.topology import many_servers
+from dbdyno.conduct.topology import hosts_of_members, many_servers
 from dbdyno.engine import Engine, plan_engine, spec_of_clients
 from dbdyno.errors import MachineError
 from dbdyno.formats.quantities import format_size
 from dbdyno.model import Cell, Load
 from dbdyno.servers import Source, parse_provision
 from dbdyno.servers.topologies.proxies.registry import find_proxy
+from dbdyno.setters.registry import find_setter
 
 _OF_THE_HOST_S_NETWORK = ("ports", "accept-queue")
 
@@ -32,6 +33,7 @@ def most_clients(cell: Cell, load: Load) -> int:
 def require_room(cell: Cell, load: Load, machine: MachineLimits, engine: Engine) -> None:
     """Raises `MachineError` with every limit of this machine that the cell exceeds."""
     _require_memory(cell)
+    _require_shares(cell)
     missed = [limit for limit in _limits(cell, load, machine, engine) if not limit.is_met]
     if missed:
         raise MachineError(
@@ -53,6 +55,32 @@ def _require_memory(cell: Cell) -> None:
             f"{format_size(servers.memory_bytes)} of memory; this machine has "
             f"{format_size(memory_bytes)}",
             hint="smaller caches (`member` has settings by role), or fewer members",
+        )
+
+
+def _require_shares(cell: Cell) -> None:
+    """Raises if the limits of members leave nothing of this machine to clients and proxies: each
+    member then stands for a machine of its own."""
+    asked = [
+        find_setter("limits").read(host["limits"])
+        for host in hosts_of_members(cell).values()
+        if "limits" in host
+    ]
+    cpus = sum(limits.cpus or 0.0 for limits in asked)
+    memory_bytes = sum(limits.memory_bytes or 0 for limits in asked)
+    machine = this_machine()
+    hint = "smaller `limits` in `member`, or fewer members"
+    if cpus >= machine.cores:
+        raise MachineError(
+            f"{len(asked)} members with {cpus:g} processors together leave none of this machine's "
+            f"{machine.cores} to the clients",
+            hint=hint,
+        )
+    if memory_bytes >= machine.memory_bytes:
+        raise MachineError(
+            f"{len(asked)} members with {format_size(memory_bytes)} of memory together leave none "
+            f"of this machine's {format_size(machine.memory_bytes)} to the clients",
+            hint=hint,
         )
 
 

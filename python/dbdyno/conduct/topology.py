@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from dbdyno.design.cells import cells
@@ -14,6 +14,7 @@ from dbdyno.servers import Provision, ServerSpec, parse_provision
 from dbdyno.servers.registry import openers
 from dbdyno.servers.topologies.registry import find_topology
 from dbdyno.servers.topologies.topology import KeyOfTopologyError, PlannedMember
+from dbdyno.setters.registry import find_setter
 
 _OWN_BYTES = 80_000_000
 """What a server process takes beside its cache: 50 to 130 MB were measured, without clients."""
@@ -23,6 +24,8 @@ _CACHES: Mapping[str, tuple[str, str]] = {
     "postgresql": ("shared_buffers", "128MB"),
 }
 """Kind of server → the setting of its cache, and its default."""
+_OF_A_MEMBER = ("limits",)
+"""Setters that a member can have for itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,12 @@ def planned_members(cell: Cell) -> Sequence[PlannedMember]:
     return _members(cell, parse_provision(cell.provision)) if cell.topology else ()
 
 
+def hosts_of_members(cell: Cell) -> Mapping[str, Mapping[str, object]]:
+    """What members ask of this machine for themselves: name → setter → value; without those that
+    ask for nothing."""
+    return {member.name: member.host for member in planned_members(cell) if member.host}
+
+
 def count_of_servers(cell: Cell) -> int:
     """How many are started for a cell; 1 if it has no topology, or somebody else's servers."""
     servers = many_servers(cell)
@@ -96,3 +105,22 @@ def check_topologies(loaded: StudyFile) -> None:
         reason = topology.refuses(parse_provision(cell.provision), keys, openers())
         if reason is not None:
             raise loaded.error((*table, "topology"), f"`{topology.name}`: {reason}")
+        for role, name, message in _wrong_hosts(cell):
+            raise loaded.error((*table, "member", role, "host", name), message)
+
+
+def _wrong_hosts(cell: Cell) -> Iterator[tuple[str, str, str]]:
+    """Role and setter of what a member can't have, and why."""
+    for member in planned_members(cell):
+        for name, wish in member.host.items():
+            if name not in _OF_A_MEMBER:
+                known = " and ".join(f"`{setter}`" for setter in _OF_A_MEMBER)
+                yield member.role, name, f"`host.{name}` can't be set for a member; {known} can"
+                continue
+            try:
+                find_setter(name).read(wish)
+            except ValueError as error:
+                yield member.role, name, f"`host.{name}`: {error}"
+            if name in cell.host:
+                message = f"`host.{name}` of the cell holds for all servers together; leave it out"
+                yield member.role, name, message

@@ -312,6 +312,8 @@ class ServerSpec:
     """Of the server itself, by its own names."""
     launch: Launch = ORDINARY
     """How its process is started."""
+    launches: Mapping[str, Launch] = field(default_factory=dict)
+    """How members of a topology are started in addition, by their names."""
     tls: bool = False
     """Whether a server of ours is to offer TLS, with a certificate made for the run."""
     c_functions: tuple[Path, ...] = ()

@@ -22,6 +22,8 @@ class Outfit:
 
     parts: Mapping[str, Applied] = field(default_factory=dict)
     """By setter, in the order applied."""
+    members: Mapping[str, Outfit] = field(default_factory=dict)
+    """What is set for single members of a topology in addition, by their names."""
 
     @property
     def server(self) -> Launch:
@@ -35,7 +37,7 @@ class Outfit:
 
     def joined(self, own: Outfit) -> Outfit:
         """These settings plus those of one run."""
-        return Outfit({**self.parts, **own.parts})
+        return Outfit({**self.parts, **own.parts}, {**self.members, **own.members})
 
     def before_step(self) -> None:
         """Call it before each step."""
@@ -44,8 +46,9 @@ class Outfit:
                 part.before_step()
 
     def facts(self, pids: Sequence[int] = ()) -> Mapping[str, Mapping[str, Facts]]:
-        """Setter → the state before and after, and what these processes got of it."""
-        return {
+        """Setter → the state before and after, and what these processes got of it; those of a
+        member begin with its name."""
+        facts: dict[str, Mapping[str, Facts]] = {
             name: {
                 "before": dict(part.before),
                 "after": dict(part.after),
@@ -53,6 +56,9 @@ class Outfit:
             }
             for name, part in self.parts.items()
         }
+        for member, outfit in self.members.items():
+            facts |= {f"{member}: {name}": part for name, part in outfit.facts().items()}
+        return facts
 
 
 UNCHANGED = Outfit()

@@ -85,7 +85,7 @@ class Run:
         else ran on it before (`activity`). Raises `LabError`."""
         setting, cell = self.identity.setting, self.identity.cell
         logs = self.identity.writer.logs
-        opened = setting.open_server(cell, setting.script_path, logs, host.server)
+        opened = setting.open_server(cell, setting.script_path, logs, host)
         server = self._parts.enter_context(opened)
         served = self._served = Served(self.identity, server, host, self.measured)
         with self.measured.phase("provision"):

@@ -19,7 +19,7 @@ from dbdyno.servers.databases.mysql.server import MysqlServer
 from dbdyno.servers.nodes.daemon import free_port
 from dbdyno.servers.protocol import Member, Members, Provision, Server, ServerSpec, Source
 from dbdyno.servers.replication import await_all
-from dbdyno.servers.topologies.several import NodesTable, Several, refuse_settings
+from dbdyno.servers.topologies.several import NodesTable, Several, refuse_settings, spec_of
 from dbdyno.servers.topologies.topology import Openers, PlannedMember, Topology
 
 _LIBRARY = Path("/usr/lib/galera/libgalera_smm.so")
@@ -192,7 +192,7 @@ def _open(spec: ServerSpec, keys: NodesTable, openers: Openers, folder: Path) ->
     nodes: list[GaleraNode] = []
     members: list[Member] = []
     for planned in _members(spec, keys, openers):
-        own = replace(spec, settings=planned.settings)
+        own = spec_of(spec, planned)
         node = GaleraNode(own, folder / planned.name, planned.name, nodes)
         members.append(Member(planned.name, planned.role, node))
     return Galera(TOPOLOGY.name, members)

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -19,7 +18,7 @@ from dbdyno.servers.databases.mysql.server import MysqlServer
 from dbdyno.servers.nodes.daemon import free_port
 from dbdyno.servers.protocol import Member, Provision, Server, ServerSpec, Source
 from dbdyno.servers.replication import await_all
-from dbdyno.servers.topologies.several import NodesTable, Several, refuse_settings
+from dbdyno.servers.topologies.several import NodesTable, Several, refuse_settings, spec_of
 from dbdyno.servers.topologies.topology import Openers, PlannedMember, Topology
 
 _JOIN_LIMIT_S = 120.0
@@ -183,7 +182,7 @@ def _open(spec: ServerSpec, keys: NodesTable, openers: Openers, folder: Path) ->
     nodes: list[GroupNode] = []
     members: list[Member] = []
     for planned in _members(spec, keys, openers):
-        own = replace(spec, settings=planned.settings)
+        own = spec_of(spec, planned)
         node = GroupNode(own, folder / planned.name, nodes, name)
         members.append(Member(planned.name, planned.role, node))
     by_name = {member.name: node for member, node in zip(members, nodes, strict=True)}

@@ -14,6 +14,7 @@ from dbdyno.servers.topologies.several import (
     Several,
     named,
     refuse_settings,
+    spec_of,
 )
 from dbdyno.servers.topologies.topology import Openers, PlannedMember, Topology
 
@@ -94,6 +95,7 @@ def _members(spec: ServerSpec, keys: Keys, openers: Openers) -> Sequence[Planned
                 **spec.settings,
                 **keys.settings_of(role),
             },
+            keys.host_of(role),
         )
         for number, (name, role) in enumerate(names, start=1)
     ]
@@ -104,7 +106,7 @@ def _open(spec: ServerSpec, keys: Keys, openers: Openers, folder: Path) -> Serve
     refuse_settings(spec, keys, replication.reserved)
     members: list[Member] = []
     for planned in _members(spec, keys, openers):
-        own = replace(spec, settings=planned.settings)
+        own = spec_of(spec, planned)
         logs = folder / planned.name
         primary = members[0].server if members else None
         server = replication.open_member(own, logs, planned.name, primary)

@@ -9,6 +9,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,7 +17,8 @@ from pydantic import Field
 
 from dbdyno.errors import LabError
 from dbdyno.formats.load_schema import Table
-from dbdyno.formats.study_schema import Settings
+from dbdyno.formats.study_schema import Host, Settings
+from dbdyno.guard.launch import ORDINARY
 from dbdyno.servers.protocol import Database, Entry, Member, Members, Node, ServerSpec
 from dbdyno.servers.setting import refuse_reserved
 from dbdyno.servers.topologies.topology import PlannedMember
@@ -33,6 +35,7 @@ class MemberTable(Table):
     """How the servers of a role differ from the others."""
 
     settings: Settings = Field(default={})
+    host: Host = Field(default={})
 
 
 class MembersTable(Table):
@@ -45,6 +48,10 @@ class MembersTable(Table):
         """Settings of a role's servers, which win over the level's `settings`."""
         return self.member[role].settings if role in self.member else {}
 
+    def host_of(self, role: str) -> Mapping[str, object]:
+        """What each server of a role asks of this machine for itself."""
+        return self.member[role].host if role in self.member else {}
+
 
 class NodesTable(MembersTable):
     """Keys of a group of equal servers. There are three by default: when one is lost, the other two
@@ -55,9 +62,8 @@ class NodesTable(MembersTable):
     def planned(self, spec: ServerSpec, needed: Mapping[str, str]) -> Sequence[PlannedMember]:
         """Its members, `node-1` and so on; the level's settings win over those `needed`."""
         settings = {**needed, **spec.settings, **self.settings_of(NODE)}
-        return [
-            PlannedMember(f"{NODE}-{number}", NODE, settings) for number in range(1, self.nodes + 1)
-        ]
+        names = [f"{NODE}-{number}" for number in range(1, self.nodes + 1)]
+        return [PlannedMember(name, NODE, settings, self.host_of(NODE)) for name in names]
 
     def unknown_role(self) -> str | None:
         """What is wrong with the roles in `member`; `None`: nothing."""
@@ -67,6 +73,12 @@ class NodesTable(MembersTable):
 
 Count = Annotated[int, Field(ge=1, le=8)]
 """How many servers of a role; all run on one machine, which more would overload."""
+
+
+def spec_of(spec: ServerSpec, planned: PlannedMember) -> ServerSpec:
+    """What is asked of one member."""
+    launch = spec.launch.joined(spec.launches.get(planned.name, ORDINARY))
+    return replace(spec, settings=planned.settings, launch=launch)
 
 
 def refuse_settings(spec: ServerSpec, keys: MembersTable, reserved: frozenset[str]) -> None:

@@ -7,7 +7,7 @@ one `Server` of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,8 @@ class PlannedMember:
     role: str
     settings: Mapping[str, str]
     """All that it will be started with, except for ports and paths."""
+    host: Mapping[str, object] = field(default_factory=dict)
+    """Setter → its value, for this member alone."""
     is_ours: bool = True
     """Whether it is started at all; else somebody else runs it."""
 
