@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from dbdyno.collect import Sampler, Watched
+from dbdyno.collect.collector import Readings
 from dbdyno.collect.registry import collectors
+from dbdyno.collect.sources.member import COLLECTOR as MEMBER
 from dbdyno.conduct.members import require_agreement
 from dbdyno.conduct.run.served import watched_members
 from dbdyno.errors import ServerError
+from dbdyno.guard.launch import Launch
+from dbdyno.model import Missing
 from dbdyno.servers import Server, open_server
+from dbdyno.setters.cgroup import find_hierarchy
 
 pytestmark = pytest.mark.slow
 
+MEMBERS = ("primary", "replica-1")
 REPLICATED = {"name": "primary-replicas"}
 
 
@@ -48,6 +57,68 @@ def test_a_row_changed_behind_the_primarys_back_is_found_and_named(tmp_path: Pat
     assert "on replica-1, 2 rows with checksum" in caught.value.message
     assert "`a`" not in caught.value.message
     assert counted.value.message.endswith("`a` has 1 rows on replica-1, 2 rows on primary")
+
+
+COUNT = "SELECT count(*) FROM generate_series(1, {})"
+"""Takes processor time in proportion."""
+
+
+@contextmanager
+def accounts() -> Iterator[dict[str, Path]]:
+    """Control groups that count what `primary` and `replica-1` take, by their names."""
+    hierarchy = find_hierarchy("cpuacct")
+    if hierarchy is None or os.geteuid() != 0:
+        pytest.skip("takes root and control groups of version 1 that count processor time")
+    groups = {name: hierarchy.parent / f"test-{os.getpid()}-{name}" for name in MEMBERS}
+    try:
+        for group in groups.values():
+            group.mkdir()
+        yield groups
+    finally:
+        for group in groups.values():
+            group.rmdir()
+
+
+def test_processor_time_of_members_agrees_with_the_kernel_s_account(tmp_path: Path) -> None:
+    with accounts() as groups:
+        launches = {name: Launch(cgroups=(str(group),)) for name, group in groups.items()}
+        with open_server(
+            "postgresql@system", {}, tmp_path, topology=REPLICATED, launches=launches
+        ) as server:
+            server.start()
+            readings = MEMBER.open(Watched(members=watched_members(server)))
+            assert readings is not None and not isinstance(readings, Missing)
+            # Clients stay connected, since what a process takes after its last sample is lost.
+            sessions = [member.server.database.inside() for member in server.members]
+            before = sampled_s(readings), accounted_s(groups)
+            for session, rows in zip(sessions, (10_000_000, 7_000_000), strict=True):
+                session.rows(COUNT.format(rows))
+            after = sampled_s(readings), accounted_s(groups)
+            for session in sessions:
+                session.close()
+
+    (sampled, accounted) = (
+        {name: now[name] - then[name] for name in MEMBERS}
+        for then, now in zip(before, after, strict=True)
+    )
+    assert min(accounted.values()) > 0.5
+    assert sampled == pytest.approx(accounted, rel=0.03, abs=0.02)
+
+
+def sampled_s(readings: Readings) -> dict[str, float]:
+    """Processor time of each member, as it is sampled."""
+    seconds = dict.fromkeys(MEMBERS, 0.0)
+    for reading in readings.sample():
+        if reading.metric in ("user_s", "system_s"):
+            seconds[reading.instance] += reading.value
+    return seconds
+
+
+def accounted_s(groups: Mapping[str, Path]) -> dict[str, float]:
+    """The same by the kernel's account of their control groups."""
+    return {
+        name: int((group / "cpuacct.usage").read_text()) / 1e9 for name, group in groups.items()
+    }
 
 
 def test_each_member_is_sampled_under_its_name(tmp_path: Path) -> None:

@@ -36,6 +36,11 @@ IDLE = "processor.idle_s"
 LAG = "replication.lag_s"
 """How late a replica is: a gate judges it, whatever the study asks for."""
 
+MEMBERS = "member"
+"""The source that has each server of several as an instance."""
+
+_PROCESSOR_TIME = ("user_s", "system_s")
+
 FAR_NS = 2_000_000_000
 """A sample this far from a turn's edge missed it: the source was slow, and the turn is excluded."""
 
@@ -104,7 +109,7 @@ def _figures(
     yield from _stopping(run)
     for name in names:
         if name in PER_EVENT:
-            found = _per_event(run, stretches, FIGURES[name].counted)
+            found = per_event(run, stretches, FIGURES[name].counted)
         else:
             sampled = Sampled.parse(name)
             found = _of_sampled(run, stretches, sampled) if sampled else None
@@ -157,9 +162,16 @@ def _stopping(run: RunMaterial) -> Iterator[tuple[str, float]]:
             yield "stop_s", phase.end_unix_s - phase.start_unix_s
 
 
-def _per_event(
+def processor_time(source: str, instance: str) -> Counted:
+    """What counts an instance's processor time, in µs."""
+    return Counted(source, _PROCESSOR_TIME, instance, 1e6)
+
+
+def per_event(
     run: RunMaterial, stretches: Sequence[Stretch], counted: Sequence[Counted]
 ) -> float | None:
+    """Growth of all these counters together, for each event of the stretches in which they are
+    known; `None` if there is none."""
     amount, events = 0.0, 0
     series = [
         (one.factor, each)
@@ -281,7 +293,7 @@ def wanted(study: Study, metric: str | None = None) -> tuple[str, ...]:
 
 def sources(names: Sequence[str]) -> set[tuple[str, str]]:
     """Source and metric of all samples that these figures and the gates are computed from."""
-    found: set[tuple[str, str]] = set()
+    found = {(MEMBERS, metric) for metric in _PROCESSOR_TIME}
     for name in (*names, LAG):
         if name in PER_EVENT:
             found |= {(one.source, each) for one in FIGURES[name].counted for each in one.metrics}

@@ -22,6 +22,7 @@ from dbdyno.report.sections.published import published_tables
 from dbdyno.report.sections.scaling import scaling_tables
 from dbdyno.report.sections.searches import search_tables
 from dbdyno.report.sections.stall_table import stall_tables
+from dbdyno.report.sections.work import work_tables
 from dbdyno.report.terms.table import Column, Table, Value
 from dbdyno.report.terms.wording import count, number, percent, time_unit
 from dbdyno.stats import Spread
@@ -39,6 +40,7 @@ def tables(analysis: Analysis) -> tuple[Table, ...]:
         *published_tables(analysis),
         *(() if analysis.metric.of_trials else _load_tables(analysis)),
         *operations_tables(analysis),
+        *work_tables(analysis),
         *host_change_tables(analysis),
         errors_table(analysis),
         *_unless_empty(client_table(analysis), "cpu_us_per_statement"),

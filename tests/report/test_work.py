@@ -1,0 +1,61 @@
+"""The table that says who did the work, of runs with several servers alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from made_up_runs import World, write_study
+from made_up_studies import SMALL
+from test_sampled import sample
+
+from dbdyno.model import PlannedRun, Sample, Step
+from dbdyno.report.analysis.analyse import analyse
+from dbdyno.report.material.gather import gather
+from dbdyno.report.sections.work import work_tables
+from dbdyno.report.terms.table import Table
+
+RATE = 400
+BUSY = {
+    ("process", "client"): 0.1,
+    ("process", "proxy"): 0.2,
+    ("member", "primary"): 0.4,
+    ("member", "replica-1"): 0.3,
+}
+"""Source and instance → processors that are kept busy, half of it in the kernel."""
+
+
+def rate(_run: PlannedRun, _step: Step, _second: int) -> float:
+    return RATE
+
+
+def tables(folder: Path, sources: set[str]) -> list[Table]:
+    def samples(_run: PlannedRun) -> tuple[Sample, ...]:
+        return tuple(
+            sample(second, source, metric, busy * second / 2, instance)
+            for second in range(60)
+            for (source, instance), busy in BUSY.items()
+            for metric in ("user_s", "system_s")
+            if source in sources
+        )
+
+    store = write_study(folder, SMALL, World(rate, samples=samples))
+    return list(work_tables(analyse(gather(store, "study"))))
+
+
+def test_each_party_has_its_share_of_the_processor_time(tmp_path: Path) -> None:
+    (table,) = tables(tmp_path, {"process", "member"})
+
+    rows = [
+        dict(zip((column.name for column in table.columns), row, strict=True))
+        for row in table.values
+    ]
+    first = [row for row in rows if row["cell"] == rows[0]["cell"]]
+    first = [row for row in first if row["clients"] == rows[0]["clients"]]
+    assert [row["who"] for row in first] == ["clients", "proxies", "primary", "replica-1"]
+    assert [row["share"] for row in first] == pytest.approx([0.1, 0.2, 0.4, 0.3])
+    assert [row["processors"] for row in first] == pytest.approx([0.1, 0.2, 0.4, 0.3], rel=1e-3)
+
+
+def test_a_single_server_has_no_such_table(tmp_path: Path) -> None:
+    assert tables(tmp_path, {"process"}) == []
