@@ -25,6 +25,7 @@ from dbdyno.model import (
     Tables,
     Workload,
 )
+from dbdyno.servers import provisions_remembered
 
 MB, GB = 1 << 20, 1 << 30
 LAPTOP = Machine(cores=2, memory_bytes=8 * GB)
@@ -40,8 +41,9 @@ SCALES = [
 @pytest.mark.parametrize(("name", "scale"), SCALES)
 def test_every_bundled_study_says_what_it_takes_at_every_scale(name: str, scale: str) -> None:
     study = load_study(name, scale=scale).study
-    cost = estimate(study, plan(study))
-    told = "\n".join(explanation(study, plan(study), Takes(cost, LAPTOP, 10 * GB)))
+    with provisions_remembered():  # As `check` does.
+        cost = estimate(study, plan(study))
+        told = "\n".join(explanation(study, plan(study), Takes(cost, LAPTOP, 10 * GB)))
 
     assert cost.unknown == ()
     assert cost.time_s > 5

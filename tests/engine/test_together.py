@@ -96,7 +96,8 @@ def test_three_processes_are_one_run(tmp_path: Path) -> None:
     assert sum(totals) == outcome.summary.total.events
     assert min(totals) > 0
     counted = sum(h.count for h in outcome.summary.histograms if h.time == "response")
-    assert counted == outcome.summary.measured.events + outcome.summary.censored
+    # What was due in the window, whether it ended there or, on a busy machine, later.
+    assert counted == RATE * WINDOW_S
 
 
 def test_a_fatal_error_in_one_ends_all(tmp_path: Path) -> None:

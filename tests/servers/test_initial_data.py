@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, cast
 
+import psycopg
 import pytest
 from kinds import connect_mysql as connect
 
@@ -90,3 +92,26 @@ def test_servers_with_a_copy_are_as_any_other(provision: str, tmp_path: Path) ->
                     cursor.execute("SELECT @@innodb_log_file_size")
                     assert (cursor.fetchone() == (8 << 20,)) == bool(settings)
     assert len(ids) == (3 if provision.startswith("mysql") else 0), "MariaDB has no UUID"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("provision", ["postgresql:18.0.0@maven", "postgresql:9.6.24@maven"])
+def test_postgresql_with_a_copy_has_its_own_password(provision: str, tmp_path: Path) -> None:
+    passwords: list[str] = []
+    with nothing_left(), InitialData(tmp_path) as initial:
+        for number, settings in enumerate(({}, {"log_statement": "all"})):
+            logs = tmp_path / str(number)
+            with open_server(provision, settings, logs, initial=initial) as server:
+                server.start()
+                target = server.entry.target("tcp")
+                (endpoint,) = cast("Any", target["endpoints"])
+                to = {"user": str(target["user"]), **endpoint["tcp"]}
+                passwords.append(str(target["password"]))
+                with psycopg.connect(dbname="postgres", password=passwords[-1], **to) as session:
+                    session.execute("CREATE TABLE kept (id int PRIMARY KEY)")
+                if number:
+                    with pytest.raises(psycopg.OperationalError, match="password"):
+                        psycopg.connect(dbname="postgres", password=passwords[0], **to)
+    assert len(set(passwords)) == 2
+    log = "".join(path.read_text() for path in tmp_path.glob("1/**/*") if path.is_file())
+    assert "ALTER ROLE" in log and not any(password in log for password in passwords)

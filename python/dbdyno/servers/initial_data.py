@@ -1,7 +1,8 @@
 """Data folders as a server's own program makes them: each is made once in a study and then copied.
 
 A study sets up the same servers in every block. MySQL takes two to three seconds to make a data
-folder, about half of what starting it takes in all, and a tenth of that to copy one. The server
+folder, about half of what starting it takes in all, and a tenth of that to copy one; PostgreSQL
+takes one and a half seconds of processor time, and a seventh of that to copy one. The server
 that a folder was made for gets a copy, too, so that no two servers differ in how they got theirs.
 """
 
@@ -45,9 +46,12 @@ class InitialData:
         *,
         account: Account | None,
         without: Collection[str] = (),
-    ) -> None:
+        synced: bool = True,
+    ) -> bool:
         """Puts the data that `make` leaves in `folder` there: a copy, made with the same program
         and settings before, or else made now. Files named in `without` are each server's own.
+        `synced`: the program syncs what it makes, so copies are synced as well. Returns whether
+        the data are those of an earlier call.
 
         # Errors
         `ServerError` when they can't be made, or copied.
@@ -58,11 +62,12 @@ class InitialData:
         try:
             if kept is None:
                 if size_of(folder) > _LARGEST_BYTES:
-                    return
-                kept = self._kept[made_with] = self._keep(folder)
-            _copy(kept, folder, account, without)
+                    return False
+                self._kept[made_with] = self._keep(folder)
+            _copy(self._kept[made_with], folder, account, without, synced=synced)
         except OSError as error:
             raise ServerError(f"could not copy a new data folder: {error}") from error
+        return kept is not None
 
     def _keep(self, folder: Path) -> Path:
         """Moves a folder to the kept ones."""
@@ -70,8 +75,10 @@ class InitialData:
         return Path(shutil.move(folder, self._guarded.folder(self._parent) / "data"))
 
 
-def _copy(source: Path, target: Path, account: Account | None, without: Collection[str]) -> None:
-    """Copies it to the disk, as the server's program would have written it."""
+def _copy(
+    source: Path, target: Path, account: Account | None, without: Collection[str], *, synced: bool
+) -> None:
+    """Copies it as the server's program would have written it: to the disk if `synced`."""
     for path in (source, *sorted(source.rglob("*"))):
         if path.name in without:
             continue
@@ -81,7 +88,8 @@ def _copy(source: Path, target: Path, account: Account | None, without: Collecti
             shutil.copystat(path, place)
         else:
             shutil.copy2(path, place)
-            with place.open("rb") as file:
-                os.fsync(file.fileno())
+            if synced:
+                with place.open("rb") as file:
+                    os.fsync(file.fileno())
         if account is not None:
             os.chown(place, account.uid, account.gid)

@@ -10,6 +10,8 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
 
 from dbdyno.cache import CACHE_VARIABLE, cache_folder
 from dbdyno.errors import ServerError
@@ -39,7 +41,12 @@ class Recipe:
     @property
     def pattern(self) -> re.Pattern[str]:
         """Matches the main package's name in any version."""
-        return re.compile(re.escape(self.main).replace(r"\{major\}", r"(?P<major>\d+)"))
+        return _pattern(self.main)
+
+
+@cache
+def _pattern(main: str) -> re.Pattern[str]:
+    return re.compile(re.escape(main).replace(r"\{major\}", r"(?P<major>\d+)"))
 
 
 _POSTGRESQL = Recipe("postgresql-{major}", "usr/lib/postgresql/{major}/bin")
@@ -184,10 +191,17 @@ def _recipes() -> Iterable[Recipe]:
 
 
 def _versions(suite: str) -> Mapping[str, str]:
+    path = Suite(suite).catalogue
     try:
-        versions: Mapping[str, str] = json.loads(Suite(suite).catalogue.read_text())
+        return _listed(suite, path, path.stat().st_mtime_ns)
     except (OSError, ValueError):
         return _KNOWN[suite]
+
+
+@lru_cache(maxsize=2 * len(SUITES))
+def _listed(suite: str, path: Path, _written_ns: int) -> Mapping[str, str]:
+    """What the catalogue at `path` lists. Raises `OSError` or `ValueError` if it can't be read."""
+    versions: Mapping[str, str] = json.loads(path.read_text())
     # A catalogue that an earlier version of ours made says nothing of programs it did not know.
     silent = [
         recipe.pattern

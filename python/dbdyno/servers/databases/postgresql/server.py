@@ -66,6 +66,8 @@ class PostgresqlServer(OwnServer):
         self._folder = Path()
         self._session = query.Session()
         self._functions: Mapping[str, object] = {}
+        self._has_others_password = False
+        """The data folder is a copy, in which the role has the password of an earlier server."""
 
     def start(self) -> None:
         """Installs, initialises, configures, starts and waits until it takes statements."""
@@ -76,10 +78,18 @@ class PostgresqlServer(OwnServer):
         self._furnish()
 
     def _furnish(self) -> None:
-        """Makes the database under load."""
+        """Gives the role its password and makes the database under load."""
+        if self._has_others_password:
+            self._set_password()
         self._session.rows(f"CREATE DATABASE {DATABASE}")
         if "pg_stat_statements" in query.settings(self._session)["shared_preload_libraries"]:
             self._session.rows("CREATE EXTENSION pg_stat_statements")
+
+    def _set_password(self) -> None:
+        """Encrypts it here: a server may log statements."""
+        encrypt = self._session.connection().pgconn.encrypt_password
+        encrypted = encrypt(self._password.encode(), ROLE.encode()).decode()
+        self._session.rows(f"ALTER ROLE {ROLE} PASSWORD '{encrypted}'")
 
     @property
     def _program(self) -> Path:
@@ -105,6 +115,19 @@ class PostgresqlServer(OwnServer):
         return self._sockets / f".s.PGSQL.{self._port}"
 
     def _initialise(self) -> None:
+        """Provides the data folder: new, or a copy of one made before with the same options."""
+        initial = self._spec.initial
+        if initial is None:
+            self._make_data()
+            return
+        made_with = (self._program, *self._checksum_options())
+        account = self._daemon.account
+        self._has_others_password = initial.provide(
+            made_with, self._data, self._make_data, account=account, synced=False
+        )
+
+    def _make_data(self) -> None:
+        """Calls initdb, which does not sync the new data folder."""
         password_file = self._sockets / "password"
         password_file.write_text(self._password + "\n")
         self._daemon.give(password_file, mode=0o600)
