@@ -60,6 +60,13 @@ def test_a_fault_is_part_of_the_load(tmp_path: Path) -> None:
             'measure = "60 s"',
             "at 6 s a fault is due while that of 1 s lasts",
         ),
+        ('do = "command"\nfor = "1 s"\napply = ["true"]', 'measure = "60 s"', "`command` needs"),
+        (
+            'do = "command"\nfor = "1 s"\napply = ["./x"]\nundo = ["true"]',
+            'measure = "60 s"',
+            "study.toml:6: expected a program on the path or an absolute path; found `./x`",
+        ),
+        ('do = "kill"\nfor = "1 s"\nundo = ["true"]', 'measure = "60 s"', "are for `command`"),
         ('do = "kill"\nfor = "1 s"\nwhere = "x"', 'measure = "60 s"', "unknown key `where`"),
     ],
 )
@@ -68,6 +75,35 @@ def test_a_wrong_timetable_is_refused_with_its_line(
 ) -> None:
     with pytest.raises(StudyError) as caught:
         read_study(written(tmp_path, fault, extent))
+
+    assert problem in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("fault", "problem"),
+    [
+        (
+            'do = "kill-proxy"',
+            "study.toml:7: `kill-proxy` needs a proxy before every server",
+        ),
+        (
+            'do = "command"\napply = ["no-such-program"]\nundo = ["true"]',
+            "study.toml:8: there is no program `no-such-program`",
+        ),
+        (
+            'do = "command"\napply = ["true"]\nundo = ["true"]\n'
+            '[host]\ntransparent_hugepages = "never"',
+            "`host.transparent_hugepages` holds this machine's switches",
+        ),
+    ],
+)
+def test_what_a_fault_does_needs_what_it_is_done_to(
+    fault: str, problem: str, tmp_path: Path
+) -> None:
+    file = written(tmp_path, fault.replace("do = ", 'for = "1 s"\ndo = ', 1))
+
+    with pytest.raises(StudyError) as caught:
+        load_study(str(file))
 
     assert problem in str(caught.value)
 

@@ -8,12 +8,13 @@ from dbdyno.conduct.topology import planned_members
 from dbdyno.design.cells import cells
 from dbdyno.formats.nearest import nearest_hint
 from dbdyno.formats.study import StudyFile
-from dbdyno.model import Cell, Study
+from dbdyno.model import OWN_HOST_PARTS, Cell, Study
 from dbdyno.model.fault import ACTIVE, PROMOTIONS, Fault, timetable
 from dbdyno.servers import Provision, Source, parse_provision
 from dbdyno.servers.registry import KINDS
 from dbdyno.servers.topologies.primary_replicas import PRIMARY
 from dbdyno.servers.topologies.proxies.registry import find_proxy
+from dbdyno.setters.setter import find_program
 
 _KINDS = ("postgresql", "mysql", "mariadb")
 
@@ -35,6 +36,11 @@ def _wrong(cell: Cell, fault: Fault) -> Iterator[tuple[str, str, str | None]]:
         yield "do", "a server by URL is somebody else's, and is neither killed nor paused", None
     if provision.kind not in _KINDS:
         yield "do", f"there are no faults for `{provision.kind}`, only {', '.join(_KINDS)}", None
+    if fault.do == "kill-proxy" and not cell.proxy:
+        hint = 'proxy = { kind = "haproxy" } for every server'
+        yield "do", "`kill-proxy` needs a proxy before every server", hint
+    if fault.do == "command":
+        yield from _wrong_command(cell, fault)
     if fault.do in PROMOTIONS:
         yield from _wrong_promotion(cell, fault, provision)
     members = planned_members(cell)
@@ -42,6 +48,15 @@ def _wrong(cell: Cell, fault: Fault) -> Iterator[tuple[str, str, str | None]]:
     if fault.member not in known:
         message = f"`member`: there is no `{fault.member}` in every cell"
         yield "member", message, nearest_hint(fault.member, sorted(known))
+
+
+def _wrong_command(cell: Cell, fault: Fault) -> Iterator[tuple[str, str, str | None]]:
+    for key, program in (("apply", fault.apply[0]), ("undo", fault.undo[0])):
+        if find_program(program) is None:
+            yield key, f"there is no program `{program}`", "install it, or give its path"
+    if wide := next((name for name in cell.host if name not in OWN_HOST_PARTS), None):
+        message = f"`host.{wide}` holds this machine's switches while the load is on"
+        yield "do", message, "a study has one or the other"
 
 
 def _wrong_promotion(

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from dbdyno.conduct.acts.act import Scene
+from dbdyno.conduct.acts.act import Scene, port_of
 from dbdyno.conduct.acts.registry import ACTS
 from dbdyno.errors import ServerError
 from dbdyno.model.fault import ACTIVE, DueFault, FaultResult
@@ -107,7 +107,7 @@ class Faults:
         """The member that a new connection of a client reaches, by its port."""
         if len(members) == 1:
             return members[0]
-        ports = {_port(member): member for member in members}
+        ports = {port_of(member): member for member in members}
         deadline = time.monotonic() + _FIND_LIMIT_S
         while time.monotonic() < deadline:
             with suppress(ServerError):
@@ -124,8 +124,3 @@ class Faults:
             "active one",
             hint="the members' logs say why",
         )
-
-
-def _port(member: Member) -> int:
-    target: Mapping[str, Any] = member.server.entry.target("tcp")
-    return int(target["endpoints"][0]["tcp"]["port"])

@@ -66,6 +66,7 @@ FIRST: Mapping[type, tuple[str, ...]] = {
 
 LATER: Mapping[type, Mapping[str, object]] = {
     Load: {"find_max": None, "faults": (), "ledger": 0},
+    Fault: {"apply": (), "undo": ()},
     Cell: {
         "host": {},
         "generator": ENGINE,

@@ -23,11 +23,32 @@ class FaultTable(Table):
     length: Annotated[Duration, Field(alias="for")]
     every: Duration = 0.0
     times: Annotated[int, Field(ge=1, le=1000)] = 1
+    apply: tuple[str, ...] = ()
+    undo: tuple[str, ...] = ()
 
     def fault(self) -> Fault:
         """As the load has it."""
         at_s = None if isinstance(self.at, str) else self.at
-        return Fault(self.do, at_s, self.length, self.member, self.every, self.times)
+        return Fault(
+            self.do,
+            at_s,
+            self.length,
+            self.member,
+            self.every,
+            self.times,
+            self.apply,
+            self.undo,
+        )
+
+    def wrong_command(self) -> str | None:
+        """What is wrong with `apply` and `undo`; `None`: nothing."""
+        if self.do != "command":
+            return "`apply` and `undo` are for `command`" if self.apply or self.undo else None
+        if not (self.apply and self.undo):
+            return "`command` needs `apply` and `undo`, each a list of a program and its arguments"
+        programs = (self.apply[0], self.undo[0])
+        other = next((name for name in programs if "/" in name and not name.startswith("/")), None)
+        return other and f"expected a program on the path or an absolute path; found `{other}`"
 
 
 def fault_complaints(tables: Sequence[FaultTable], load: LoadTable) -> Iterator[Complaint]:
@@ -52,6 +73,8 @@ def fault_complaints(tables: Sequence[FaultTable], load: LoadTable) -> Iterator[
         path = ("fault", str(number))
         if table.length <= 0:
             yield (*path, "for"), "`for` must be longer than nothing", 'such as for = "5 s"'
+        if wrong := table.wrong_command():
+            yield (*path, "do"), wrong, None
         if table.times > 1 and not isinstance(table.at, str) and not table.every:
             message = '`times` needs `every`, or `at = "random"`'
             yield (*path, "times"), message, 'such as every = "20 s"'

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Literal
 
-FaultAction = Literal["kill", "stop", "pause", "promote", "switch-over"]
+FaultAction = Literal["kill", "stop", "pause", "promote", "switch-over", "kill-proxy", "command"]
 """`kill`: SIGKILL; `stop`: in order; both are followed by a start. `pause`: SIGSTOP, then SIGCONT.
 `promote`: the primary is killed and a replica promoted; `switch-over`: the same with a stop in
-order; the former primary comes back as a replica."""
+order; the former primary comes back as a replica. `kill-proxy`: the proxies are killed and started
+again. `command`: `Fault.apply` is run, then `Fault.undo`."""
 PROMOTIONS: Sequence[FaultAction] = ("promote", "switch-over")
 
 ACTIVE = "active"
@@ -39,6 +40,10 @@ class Fault:
     every_s: float = 0.0
     """From one time to the next; 0: its share of the window."""
     times: int = 1
+    apply: tuple[str, ...] = ()
+    """Of `command`: a program and its arguments."""
+    undo: tuple[str, ...] = ()
+    """Of `command`: what takes it back; harmless where there is nothing to take back."""
 
 
 @dataclass(frozen=True, slots=True)

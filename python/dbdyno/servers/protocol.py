@@ -170,6 +170,17 @@ class Promotion(Protocol):
         it alone had is gone. Returns when commits wait for replicas as they should."""
 
 
+class Front(Protocol):
+    """What stands before servers and can be killed. Methods raise `ServerError`."""
+
+    def kill(self) -> None:
+        """Ends all proxies by SIGKILL."""
+
+    def restart(self, limit_s: float) -> None:
+        """Starts them on their ports, before the server that takes writes now; also raises if one
+        takes no connections within `limit_s`."""
+
+
 def _at_once(_limit_s: float) -> None:
     """A single server has no others to wait for."""
 
@@ -187,6 +198,8 @@ class Members:
     """Whether clients can be sent to any of them; else to the first alone."""
     promotion: Promotion | None = None
     """`None`: no replica can take the place of the first."""
+    front: Front | None = None
+    """`None`: no proxies of ours; a single server may have some."""
 
     def __iter__(self) -> Iterator[Member]:
         return iter(self.servers)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import select
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from dbdyno.errors import ServerError
 from dbdyno.model.fault import Fault
@@ -13,6 +15,7 @@ from dbdyno.servers.protocol import Member
 
 LIMIT_S = 180.0
 """For a member to take statements again, seconds."""
+_POLL_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,30 @@ def start_again(member: Member) -> None:
         member.server.node.restart(LIMIT_S)
     except ServerError as error:
         raise not_back(member, error) from error
+
+
+def await_statements(member: Member) -> None:
+    """Returns once a member that runs takes statements; an error names it."""
+    deadline = time.monotonic() + LIMIT_S
+    while True:
+        try:
+            session = member.server.database.inside()
+            try:
+                session.rows("SELECT 1")
+            finally:
+                session.close()
+        except ServerError as error:
+            if time.monotonic() > deadline or not member.server.alive():
+                raise not_back(member, error) from error
+            select.select([], [], [], _POLL_S)
+        else:
+            return
+
+
+def port_of(member: Member) -> int:
+    """Where a member listens for TCP."""
+    target: Mapping[str, Any] = member.server.entry.target("tcp")
+    return int(target["endpoints"][0]["tcp"]["port"])
 
 
 def not_back(member: Member, error: ServerError) -> ServerError:

@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from dbdyno.conduct.acts.act import Act, Scene
+from dbdyno.conduct.acts.command import Command
 from dbdyno.conduct.acts.process import Kill, Pause, Stop
 from dbdyno.conduct.acts.promotion import Promote
+from dbdyno.conduct.acts.proxy import KillProxy
 from dbdyno.model.fault import FaultAction
 
 ACTS: Mapping[FaultAction, Callable[[Scene], Act]] = {
@@ -16,4 +18,6 @@ ACTS: Mapping[FaultAction, Callable[[Scene], Act]] = {
     "pause": Pause,
     "promote": Promote,
     "switch-over": partial(Promote, planned=True),
+    "kill-proxy": KillProxy,
+    "command": Command,
 }

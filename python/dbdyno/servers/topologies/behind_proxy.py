@@ -84,9 +84,24 @@ class ProxiedServer:
         members = self._server.members
         behind, redirect = members.promotion, self._proxy.redirect
         if behind is None or redirect is None:
-            return replace(members, promotion=None)
+            return replace(members, promotion=None, front=self._front)
         followed = _Followed(behind, redirect, self._posts, self._places)
-        return replace(members, promotion=followed)
+        return replace(members, promotion=followed, front=self._front)
+
+    @property
+    def _front(self) -> _Proxies:
+        return _Proxies(self._end_proxies, self._start_proxies)
+
+    def _start_proxies(self, limit_s: float) -> None:
+        """Starts those that have ended; each waits for its socket."""
+        tool = self._tool()
+        for post, daemon in zip(self._posts, self._daemons, strict=True):
+            self._run(post, daemon, tool)
+        for post, daemon in zip(self._posts, self._daemons, strict=True):
+            _await(self._proxy.socket(post), daemon, limit_s)
+            if self._proxy.redirect is not None and post.chosen:
+                first = next(iter(self._server.members))
+                self._proxy.redirect(post, self._places.index(first.name))
 
     def start(self) -> None:
         """Starts the server, then its proxies."""
@@ -140,14 +155,17 @@ class ProxiedServer:
         for file in folder.iterdir():
             if file.is_file():
                 daemon.give(file, mode=0o600)
+        self._run(post, daemon, tool)
+        self._daemons.append(daemon)
+        self._posts.append(post)
+
+    def _run(self, post: Post, daemon: Daemon, tool: Tool) -> None:
         daemon.launch(
-            [*_ALL_FILES, *self._proxy.within, tool.path, *self._proxy.arguments(folder)],
-            cwd=folder,
+            [*_ALL_FILES, *self._proxy.within, tool.path, *self._proxy.arguments(post.folder)],
+            cwd=post.folder,
             env={"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"},
             death_signal=signal.SIGKILL,
         )
-        self._daemons.append(daemon)
-        self._posts.append(post)
 
     def _behind(self) -> Sequence[Behind]:
         """The servers that clients may be sent to, the first first."""
@@ -241,9 +259,17 @@ class _Followed:
         self.behind.rejoin(member, limit_s)
 
 
-def _await(path: Path, daemon: Daemon) -> None:
+@dataclass(frozen=True, slots=True)
+class _Proxies:
+    """All proxies of a server, to be killed and started again."""
+
+    kill: Callable[[], None]
+    restart: Callable[[float], None]
+
+
+def _await(path: Path, daemon: Daemon, limit_s: float = _READY_LIMIT_S) -> None:
     """Waits until it accepts connections."""
-    deadline = time.monotonic() + _READY_LIMIT_S
+    deadline = time.monotonic() + limit_s
     while time.monotonic() < deadline:
         with socket.socket(socket.AF_UNIX) as probe:
             try:
@@ -253,7 +279,7 @@ def _await(path: Path, daemon: Daemon) -> None:
                 select.select([], [], [], _POLL_S)
         daemon.check()
     raise ServerError(
-        f"{daemon.name} takes no connections after {_READY_LIMIT_S:.0f} s", hint=daemon.log_tail()
+        f"{daemon.name} takes no connections after {limit_s:.0f} s", hint=daemon.log_tail()
     )
 
 
