@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dbdyno.collect import held_back
+from dbdyno.collect.held_back import held_back
 from dbdyno.collect.tree import Tree
 from dbdyno.guard.account import server_account
 from dbdyno.guard.guarded import Guarded
@@ -58,7 +58,8 @@ def test_a_limit_of_half_a_processor_holds_back_what_wants_a_whole_one(tmp_path:
     limits = {"limits": {"cpus": 0.5}}
     assert not missing_of_host(limits)
     code = (
-        "import time\nfrom dbdyno.collect import held_back\nread = held_back()\nbefore = read()\n"
+        "import time\nfrom dbdyno.collect.held_back import held_back\n"
+        "read = held_back()\nbefore = read()\n"
         "end = time.monotonic() + 2\nwhile time.monotonic() < end: pass\nprint(read() - before)"
     )
     with Guarded() as guarded:

@@ -10,9 +10,11 @@ import pytest
 from made_up_runs import World, write_study
 from made_up_studies import SMALL
 
+from dbdyno.report.page.card import picture_room
 from dbdyno.report.page.citation import Citation, store_digest
 from dbdyno.report.page.publish import publish
 from dbdyno.report.page.redaction import Redaction, names_in
+from dbdyno.report.written import write
 
 STEADY = World(rate=lambda *_: 100.0)
 
@@ -76,3 +78,21 @@ def test_the_digest_is_of_the_runs_and_not_of_their_place(tmp_path: Path) -> Non
     assert store_digest(tmp_path / "moved") == before
     next((tmp_path / "moved" / "runs").iterdir()).joinpath("SHA256SUMS").write_text("other")
     assert store_digest(tmp_path / "moved") != before
+
+
+def test_a_card_has_a_picture_of_its_own_proportions(tmp_path: Path) -> None:
+    store = write_study(tmp_path, SMALL, STEADY)
+    width, height = picture_room("What does it cost?", "Nothing.")
+    assert (width, height > 400) == (1120, True)
+    written = write(
+        store, "study", tmp_path / "page.html", only_answer=True, card_room=lambda _: (width, 240)
+    )
+    sizes = []
+    for name in ("card", "answer"):
+        head = (written.page.with_suffix("") / f"{name}.svg").read_text().partition(">")[0]
+        wide, high = (re.search(rf'{side}="(\d+)', head) for side in ("width", "height"))
+        assert wide and high
+        sizes.append(int(wide[1]) / int(high[1]))
+    assert sizes[0] == pytest.approx(width / 240, rel=0.15)
+    assert sizes[0] > 1.3 * sizes[1]
+    assert {file.name for file in written.page.with_suffix("").glob("*.png")} == {"answer.png"}

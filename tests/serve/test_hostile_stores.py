@@ -23,7 +23,10 @@ from dbdyno.serve.watching import StudyWatch
 from dbdyno.store.journal import dump_entry
 
 SECRET = "what nobody may read"
-PAGES = ("/", "/api/studies", "/studies/{}/", "/studies/{}/live", "/api/studies/{}", "/metrics")
+PAGES = (
+    *("/", "/api/studies", "/studies/{}/", "/studies/{}/live", "/api/studies/{}", "/metrics"),
+    *("/studies/{}/history", "/compare?base={}&new=example", "/compare?base=example&new={}"),
+)
 
 
 @pytest.fixture
@@ -58,6 +61,10 @@ def served(store: Path) -> Iterator[Served]:
         "/studies/example/report/x%00.csv",
         "/studies//etc/",
         "/studies/%2fetc/",
+        "/studies/..%2fsecret/history",
+        "/compare?base=..%2fsecret&new=example",
+        "/compare?base=example&new=%2e%2e",
+        "/compare?base=example&new=example%2fruns",
         "/api/studies/..%2fsecret",
         "/api/studies/..%2fsecret/events",
         "/static/../../secret.csv",

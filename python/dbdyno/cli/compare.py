@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -87,10 +88,12 @@ def compare(
     # Statistics and Arrow take a second to import: only who compares pays for it.
     from dbdyno.report.analysis.sides import confront, open_sides, several
     from dbdyno.report.analysis.whole_studies import confront_studies
+    from dbdyno.report.material.gather import gather
 
     better = "higher" if find_figure(metric).higher_is_better else "lower"
     primary = Primary(metric, better, smallest_effect)  # type: ignore[arg-type]
-    ours, theirs = open_sides(store, a, metric), open_sides(store, b, metric)
+    read = cache(gather)
+    ours, theirs = (open_sides(store, name, metric, read=read) for name in (a, b))
     document: dict[str, object] = {"schema": 1, "a": a, "b": b, "metric": metric}
     if len(ours) > 1 and len(theirs) > 1:
         whole = confront_studies(ours, theirs, primary, assume_alike=assume_alike)

@@ -45,7 +45,7 @@ def doctor(clients: int, addresses: int, mend: bool, as_json: bool) -> None:
     if mend:
         _mend(as_json)
         return
-    flags = red_flags(host_facts(Path.cwd()))
+    flags = red_flags(host_facts(Path.cwd(), software=False))
     machine = machine_limits()
     places = [{"tcp": {"host": "127.0.0.1", "port": number}} for number in range(addresses)]
     plan = plan_engine(find_engine(), spec_of_clients(clients, places))

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from dbdyno.cli.options import STORE_VARIABLE
-from dbdyno.cli.terminal import say
+from dbdyno.cli.terminal import say, say_json
 from dbdyno.errors import MachineError, UsageError
 
 _LEAST_TOKEN = 16
@@ -45,13 +45,27 @@ _LEAST_TOKEN = 16
     type=click.Path(path_type=Path, dir_okay=False),
     help="A file with the token.  [default: a new one, printed with the address]",
 )
+@click.option(
+    "--grafana", is_flag=True, help="Only print a dashboard of /metrics for Grafana, as JSON."
+)
 def serve(
-    store: Path, listen: str, port: int, names: tuple[str, ...], token_file: Path | None
+    store: Path,
+    listen: str,
+    port: int,
+    names: tuple[str, ...],
+    token_file: Path | None,
+    *,
+    grafana: bool,
 ) -> None:
     """Show the studies of STORE in a browser, running ones live.
 
     It only reads the store: running studies never wait for it. Ctrl-C ends it.
     """
+    if grafana:
+        from dbdyno.serve.grafana import dashboard
+
+        say_json(dashboard())
+        return
     # The server takes a third of a second to import: no other command imports it.
     import uvicorn
 

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from dbdyno.errors import UsageError
-from dbdyno.formats.complaint import KeyPath, level_path
+from dbdyno.formats.key_path import KeyPath, level_path
 from dbdyno.formats.study import StudyFile
 from dbdyno.guard.account import server_account
 from dbdyno.guard.guarded import Guarded

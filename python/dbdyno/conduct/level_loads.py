@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dbdyno.design.cells import cells
-from dbdyno.formats.complaint import KeyPath
+from dbdyno.formats.key_path import KeyPath
 from dbdyno.formats.study import StudyFile, deciding_level
 from dbdyno.model import GROUPS, MAIN, Cell, Closed, Level, Study, load_of
 

@@ -23,7 +23,7 @@ from dbdyno.design.batches import why_not_turns
 from dbdyno.engine import find_script
 from dbdyno.engine.script import script_path
 from dbdyno.errors import ScriptError, ServerError, StudyError, UsageError
-from dbdyno.formats.complaint import KeyPath, level_path
+from dbdyno.formats.key_path import KeyPath, level_path
 from dbdyno.formats.nearest import nearest_hint
 from dbdyno.formats.study import PAPER, StudyFile, read_study
 from dbdyno.generators.generator import find_file

@@ -8,7 +8,7 @@ from functools import partial
 
 from dbdyno.conduct.level_loads import KEYS, load_path
 from dbdyno.design.cells import cells
-from dbdyno.formats.complaint import KeyPath, level_path
+from dbdyno.formats.key_path import KeyPath, level_path
 from dbdyno.formats.study import StudyFile, deciding_level
 from dbdyno.generators.carried import OF_THE_ENGINE, NotCarriedOutError, is_neutral
 from dbdyno.generators.generator import Generator

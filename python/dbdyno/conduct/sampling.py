@@ -17,7 +17,7 @@ from dbdyno.collect import (
 )
 from dbdyno.collect.registry import all_collectors
 from dbdyno.errors import UsageError
-from dbdyno.formats.complaint import KeyPath
+from dbdyno.formats.key_path import KeyPath
 from dbdyno.formats.nearest import nearest_hint
 from dbdyno.formats.study import StudyFile
 from dbdyno.generators.generator import find_file

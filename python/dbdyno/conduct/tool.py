@@ -13,7 +13,7 @@ from dbdyno.conduct.load_keys import check_keys
 from dbdyno.conduct.proxy import program_of_proxy
 from dbdyno.design.cells import cells
 from dbdyno.errors import EngineError, LabError, ScriptError, UsageError
-from dbdyno.formats.complaint import KeyPath
+from dbdyno.formats.key_path import KeyPath
 from dbdyno.formats.passwords import words_without_passwords
 from dbdyno.formats.study import StudyFile, deciding_level
 from dbdyno.generators.generator import Job, ToolOutcome, find_file, step_summary

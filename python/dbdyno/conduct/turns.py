@@ -15,7 +15,8 @@ from types import TracebackType
 
 import psutil
 
-from dbdyno.collect import Canaries, Sampler, held_back
+from dbdyno.collect import Canaries, Sampler
+from dbdyno.collect.held_back import held_back
 from dbdyno.conduct.ending import cause
 from dbdyno.conduct.freezing import frozen
 from dbdyno.conduct.run import Run

@@ -7,16 +7,9 @@ import typing
 
 from pydantic import BaseModel, ValidationError
 
+from dbdyno.formats.key_path import KeyPath
 from dbdyno.formats.nearest import nearest_hint
 from dbdyno.formats.study_schema import StudyDocument
-
-KeyPath = tuple[str, ...]
-"""Place in the file: keys, from the outermost."""
-
-
-def level_path(factor: str, level: str) -> KeyPath:
-    """The table of a factor's level: `server.NAME`, or `factor.FACTOR.NAME`."""
-    return ("server", level) if factor == "server" else ("factor", factor, level)
 
 
 def complaint(

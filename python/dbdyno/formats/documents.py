@@ -12,9 +12,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from dbdyno.errors import StoreError
+from dbdyno.formats.adapters import adapter
 from dbdyno.formats.passwords import without_password, without_passwords
 from dbdyno.model import RunManifest, StepSummary
 
@@ -24,18 +25,15 @@ DAMAGED = "the folder is damaged: take it out of the store, then `dbdyno resume`
 
 _T = TypeVar("_T")
 
-_MANIFEST = TypeAdapter(RunManifest)
-_SUMMARY = TypeAdapter(tuple[StepSummary, ...])
-
 
 def dump_manifest(manifest: RunManifest) -> bytes:
     """`manifest.json`."""
-    return _MANIFEST.dump_json(manifest, indent=2) + b"\n"
+    return adapter(RunManifest).dump_json(manifest, indent=2) + b"\n"
 
 
 def load_manifest(text: bytes, *, file: Path) -> RunManifest:
     """Parses a manifest. Raises `StoreError` naming the file and the error."""
-    manifest = validated(_MANIFEST, _checked(text, file), file)
+    manifest = validated(RunManifest, _checked(text, file), file)
     # An earlier version kept passwords: they are not shown at least.
     lines = tuple(map(without_passwords, manifest.command_lines))
     told = without_password(manifest.provision)
@@ -44,12 +42,12 @@ def load_manifest(text: bytes, *, file: Path) -> RunManifest:
 
 def dump_summary(steps: Sequence[StepSummary]) -> bytes:
     """`summary.json`: a list, one entry per step."""
-    return _SUMMARY.dump_json(tuple(steps), indent=2) + b"\n"
+    return adapter(tuple[StepSummary, ...]).dump_json(tuple(steps), indent=2) + b"\n"
 
 
 def load_summary(text: bytes, *, file: Path) -> tuple[StepSummary, ...]:
     """Raises `StoreError` naming the file and what is wrong in it."""
-    return validated(_SUMMARY, load_json(text, file=file), file)
+    return validated(tuple[StepSummary, ...], load_json(text, file=file), file)
 
 
 def dump_json(document: object) -> bytes:
@@ -81,10 +79,13 @@ def _checked(text: bytes, file: Path) -> Mapping[str, object]:
     return document
 
 
-def validated(adapter: TypeAdapter[_T], document: object, file: Path, *, hint: str = DAMAGED) -> _T:
-    """The value of a document; raises `StoreError` naming the first place that is wrong."""
+def validated(of: type[_T], document: object, file: Path, *, hint: str = DAMAGED) -> _T:
+    """The value of a document that holds such a type.
+
+    Raises `StoreError` naming the first place that is wrong.
+    """
     try:
-        return adapter.validate_python(document)
+        return adapter(of).validate_python(document)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"]) or "document"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from dbdyno.formats.answer_schema import LeadTable
-from dbdyno.formats.complaint import KeyPath
+from dbdyno.formats.key_path import KeyPath
 from dbdyno.formats.nearest import nearest_hint
 from dbdyno.formats.search_rules import Complaint, metric_of
 from dbdyno.formats.study_schema import StudyDocument

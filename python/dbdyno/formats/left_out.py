@@ -10,16 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pydantic import TypeAdapter
-
 from dbdyno.errors import StoreError
+from dbdyno.formats.adapters import adapter
 from dbdyno.formats.documents import dump_json, load_json, validated
 from dbdyno.model import LeftOut, Missing
 
 NAME = "left_out.json"
 SCHEMA = 1
 
-_CELLS = TypeAdapter(tuple[LeftOut, ...])
 _HINT = "remove the file; `dbdyno run` writes it anew"
 _NAMED = 3
 """Cells named in a sentence."""
@@ -27,7 +25,12 @@ _NAMED = 3
 
 def dump_left_out(cells: Sequence[LeftOut]) -> bytes:
     """The file's content."""
-    return dump_json({"schema": SCHEMA, "cells": _CELLS.dump_python(tuple(cells), mode="json")})
+    return dump_json(
+        {
+            "schema": SCHEMA,
+            "cells": adapter(tuple[LeftOut, ...]).dump_python(tuple(cells), mode="json"),
+        }
+    )
 
 
 def load_left_out(content: bytes, *, file: Path) -> tuple[LeftOut, ...]:
@@ -35,7 +38,7 @@ def load_left_out(content: bytes, *, file: Path) -> tuple[LeftOut, ...]:
     document = load_json(content, file=file, hint=_HINT)
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise StoreError(f"{file}: expected schema {SCHEMA}", hint=_HINT)
-    return validated(_CELLS, document.get("cells"), file, hint=_HINT)
+    return validated(tuple[LeftOut, ...], document.get("cells"), file, hint=_HINT)
 
 
 def left_out_sentences(found: Sequence[LeftOut]) -> Iterator[tuple[str, str]]:

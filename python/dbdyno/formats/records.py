@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from dbdyno.errors import EngineError
+from dbdyno.formats.adapters import adapter
 from dbdyno.formats.record_schema import SCHEMA
 from dbdyno.model import (
     EnginePlan,
@@ -25,40 +26,28 @@ from dbdyno.model import (
     Turn,
 )
 
-_KINDS: Mapping[str, TypeAdapter[Record]] = {
-    "hello": TypeAdapter(Hello),
-    "phase": TypeAdapter(Phase),
-    "progress": TypeAdapter(Progress),
-    "ready": TypeAdapter(Ready),
-    "output": TypeAdapter(Output),
-    "loaded": TypeAdapter(Loaded),
-    "interval": TypeAdapter(Interval),
-    "turn": TypeAdapter(Turn),
-    "warning": TypeAdapter(EngineWarning),
-    "fatal": TypeAdapter(Fatal),
-    "summary": TypeAdapter(Summary),
+_KINDS: Mapping[str, type[Record]] = {
+    "hello": Hello,
+    "phase": Phase,
+    "progress": Progress,
+    "ready": Ready,
+    "output": Output,
+    "loaded": Loaded,
+    "interval": Interval,
+    "turn": Turn,
+    "warning": EngineWarning,
+    "fatal": Fatal,
+    "summary": Summary,
 }
-
-
-_NAMES: Mapping[type[Record], str] = {
-    Hello: "hello",
-    Phase: "phase",
-    Progress: "progress",
-    Ready: "ready",
-    Output: "output",
-    Loaded: "loaded",
-    Interval: "interval",
-    Turn: "turn",
-    EngineWarning: "warning",
-    Fatal: "fatal",
-    Summary: "summary",
-}
+_NAMES: Mapping[type[Record], str] = {kind: name for name, kind in _KINDS.items()}
 
 
 def dump_record(record: Record) -> bytes:
     """The line of a record, as the engine would write it."""
     name = _NAMES[type(record)]
-    return json.dumps({"record": name, **_KINDS[name].dump_python(record)}).encode() + b"\n"
+    return (
+        json.dumps({"record": name, **adapter(type(record)).dump_python(record)}).encode() + b"\n"
+    )
 
 
 def parse_record(line: bytes | str, *, number: int) -> Record:
@@ -69,8 +58,7 @@ def parse_record(line: bytes | str, *, number: int) -> Record:
     try:
         document = json.loads(line)
         kind = document.pop("record")
-        adapter = _KINDS[kind]
-        record = adapter.validate_python(document)
+        record = adapter(_KINDS[kind]).validate_python(document)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
@@ -95,7 +83,7 @@ def parse_record(line: bytes | str, *, number: int) -> Record:
 def parse_engine_plan(line: bytes | str) -> EnginePlan:
     """The engine's answer to `plan`. Raises `EngineError` for anything else."""
     try:
-        plan = _PLAN.validate_json(line)
+        plan = adapter(EnginePlan).validate_json(line)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
@@ -110,5 +98,4 @@ def parse_engine_plan(line: bytes | str) -> EnginePlan:
     return plan
 
 
-_PLAN = TypeAdapter(EnginePlan)
 _MISMATCH = "engine and lab must have the same version: `dbdyno-engine version` shows the engine's"

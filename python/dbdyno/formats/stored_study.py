@@ -15,12 +15,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from dbdyno.errors import StoreError, StudyError
+from dbdyno.formats.adapters import adapter
 from dbdyno.formats.documents import dump_json, load_json, validated
 from dbdyno.formats.passwords import without_passwords
-from dbdyno.formats.study import read_study
 from dbdyno.formats.study_secrets import parted
 from dbdyno.model import Arrival, Plan, Study
 
@@ -35,9 +35,7 @@ IMPORTED = "# dbdyno import "
 LOST = "put it back from a copy, or take the study's folder out of the store and run it again"
 """What to do about a `study.json` that is missing or not as it was."""
 
-_PLAN = TypeAdapter(Plan)
-_STUDY = TypeAdapter(Study)
-_ARRIVALS = {kind.kind: TypeAdapter(kind) for kind in get_args(Arrival)}
+_ARRIVALS = {kind.kind: kind for kind in get_args(Arrival)}
 """By name: constant and Poisson arrivals have the same keys."""
 
 
@@ -53,12 +51,12 @@ class Declared:
 
 def dump_declared(declared: Declared) -> bytes:
     """The file's content; the study's text is not in it."""
-    study = _STUDY.dump_python(replace(declared.study, text=""), mode="json")
+    study = adapter(Study).dump_python(replace(declared.study, text=""), mode="json")
     load = declared.study.load
     arrivals = (load.arrival, *(group.arrival for group in load.groups))
     for arrival, owner in zip(arrivals, _paces(study), strict=True):
         owner["arrival"] = {"kind": arrival.kind, **owner["arrival"]}
-    plan = _PLAN.dump_python(declared.plan, mode="json")
+    plan = adapter(Plan).dump_python(declared.plan, mode="json")
     document = {"schema": SCHEMA, "plan": plan, "study": study}
     return dump_json(document | ({"folder": declared.folder} if declared.folder else {}))
 
@@ -74,14 +72,18 @@ def load_declared(content: bytes, *, file: Path) -> Declared:
     match document.get("schema"):
         case 1:
             shape = {name: value for name, value in document.items() if name != "schema"}
-            plan = validated(_PLAN, shape, file, hint=LOST)
+            plan = validated(Plan, shape, file, hint=LOST)
+            # Only studies of the first versions are read from their files: the schema of these
+            # takes as long to make as all the rest.
+            from dbdyno.formats.study import read_study
+
             try:
                 read = read_study(file.with_name("study.toml"), scale=plan.scale)
             except StudyError as error:
                 raise StoreError(error.message, hint=LOST) from error
             return Declared(read.study, plan)
         case 2:
-            plan = validated(_PLAN, document.get("plan"), file, hint=LOST)
+            plan = validated(Plan, document.get("plan"), file, hint=LOST)
             folder = str(document.get("folder", ""))
             return Declared(_study(document.get("study"), file), plan, folder)
         case other:
@@ -95,10 +97,10 @@ def _study(document: object, file: Path) -> Study:
     try:
         for owner in _paces(document):
             values = dict(owner["arrival"])
-            owner["arrival"] = _ARRIVALS[values.pop("kind")].validate_python(values)
+            owner["arrival"] = adapter(_ARRIVALS[values.pop("kind")]).validate_python(values)
     except (ValidationError, KeyError, TypeError, ValueError) as error:
         raise StoreError(f"{file}: `study.load`: not a load: {error}", hint=LOST) from error
-    study = validated(_STUDY, document, file, hint=LOST)
+    study = validated(Study, document, file, hint=LOST)
     try:
         text = file.with_name("study.toml").read_text("utf-8")
     except (OSError, UnicodeDecodeError):

@@ -16,8 +16,9 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from dbdyno.errors import StudyError
-from dbdyno.formats.complaint import KeyPath, complaint, level_path
+from dbdyno.formats.complaint import complaint
 from dbdyno.formats.fault_schema import fault_complaints
+from dbdyno.formats.key_path import KeyPath, level_path
 from dbdyno.formats.lead_rules import lead_complaints
 from dbdyno.formats.load_schema import LevelLoadTable, LoadTable, Pace
 from dbdyno.formats.nearest import nearest_hint

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from dbdyno.formats.complaint import KeyPath, level_path
+from dbdyno.formats.key_path import KeyPath, level_path
 from dbdyno.formats.passwords import (
     has_password,
     is_password_named,

@@ -1,6 +1,6 @@
 """Writes the report of a study: its page, and its exports beside it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -61,13 +61,15 @@ def write(
     asked: Study | None = None,
     pictures: bool = True,
     only_answer: bool = False,
+    card_room: Callable[[str], tuple[int, int]] | None = None,
 ) -> Written:
     """Write the report of `study` to the HTML file `out` and its exports into a folder beside it.
 
     `out` may be a folder too: then the page is `<study>.html` in it. `asked` is the study's file as
     it is now, where its analysis is to be used; what was measured comes from the store. Without
     `pictures`, no chart is written as SVG and PNG, which takes most of a report's time; with
-    `only_answer`, the first alone is.
+    `only_answer`, the first alone is. `card_room` says how wide and high a picture of the answer
+    beside these words may be, and makes `card.svg` of those proportions.
     Raises `StoreError` if the study can't be read or the page can't be written.
     """
     with Drawing(pictures=pictures) as drawing:
@@ -75,6 +77,11 @@ def write(
         drawn = charts(analysis)
         page = out if out.suffix == ".html" else out / f"{study}.html"
         wanted = len(drawn[:1] if only_answer else drawn) if pictures else 0
+        if card_room is not None and drawn:
+            folder = page.with_suffix("")
+            folder.mkdir(parents=True, exist_ok=True)
+            room = card_room(first_answer(analysis).text)
+            drawing.picture(drawn[0], folder, name="card", room=room)
         return _write(analysis, drawn, page, drawing, wanted=wanted)
 
 

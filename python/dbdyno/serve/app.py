@@ -17,8 +17,10 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Route
 
 from dbdyno.serve.admission import Admission
-from dbdyno.serve.home import Home
+from dbdyno.serve.comparing import compared
+from dbdyno.serve.home import Home, base_name
 from dbdyno.serve.inside import Inside, is_name
+from dbdyno.serve.past import past
 from dbdyno.serve.prometheus import CONTENT_TYPE, exposition
 from dbdyno.serve.stream import MOST_WATCHERS, Channel, last_seen
 from dbdyno.serve.watching import StudyWatch
@@ -84,6 +86,8 @@ class Pages:
             "/static/{file}": self.static,
             "/studies/{study}/": self.study,
             "/studies/{study}/live": self.live,
+            "/studies/{study}/history": self.history,
+            "/compare": self.compare,
             "/studies/{study}/report/{file}": self.exported,
             "/api/studies": self.studies,
             "/api/studies/{study}": self.as_json,
@@ -98,6 +102,36 @@ class Pages:
         rows, count = self.home.rows(words)
         return self._page(
             "home.html.j2", rows=rows, count=count, words=words, date=_date, place=_place
+        )
+
+    def compare(self, asked: Request) -> Response:
+        """Two studies side by side, or the choice of two."""
+        base, new = (asked.query_params.get(name, "")[:255] for name in ("base", "new"))
+        missing = next((name for name in (base, new) if name and not self._is_study(name)), None)
+        if missing is not None:
+            return _missing(missing)
+        rows, _ = self.home.rows()
+        names = dict.fromkeys((*filter(None, (base, new)), *(row.study for row in rows)))
+        both = compared(self.inside, base, new) if base and new else None
+        answers = {row.study: row.answer for name in (base, new) if (row := self.home.row(name))}
+        return self._page(
+            "compare.html.j2",
+            names=sorted(names),
+            base=base,
+            new=new,
+            both=both,
+            answers=answers,
+            store=self.inside.root.name,
+        )
+
+    def history(self, asked: Request) -> Response:
+        """All times that a study was measured."""
+        name = _study(asked)
+        if not self._is_study(name):
+            return _missing(name)
+        history = past(self.inside, self.home.repeats(name))
+        return self._page(
+            "history.html.j2", study=base_name(name), past=history, date=_date, place=_place
         )
 
     def studies(self, asked: Request) -> Response:

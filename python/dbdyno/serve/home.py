@@ -11,12 +11,15 @@ from html import unescape
 
 from dbdyno.serve.inside import Inside
 from dbdyno.serve.plan import declaration, number_of, read_json, text_of
+from dbdyno.serve.stored import Effect, stored_answer
 from dbdyno.serve.tails import JournalTail
 from dbdyno.store.places import ANSWER, ATTEMPT, LIVE, PARTIAL
 from dbdyno.store.study_journal import is_alive, session_of
 
 _DESCRIPTION = re.compile(rb'<meta name="description" content="([^"]{1,2000})">')
 _HEAD_BYTES = 4000
+_REPEAT = re.compile(r"(.+)\.\d+")
+"""A study that was run again: `NAME.2`."""
 MOST_ROWS = 200
 
 
@@ -38,6 +41,8 @@ class Row:
     """The largest ratio to the baseline with its 95 % interval, for a small picture."""
     share: float | None = None
     """Of a running study: how much is done, from 0 to 1."""
+    tags: tuple[str, ...] = ()
+    """Its servers, its figure and its scale: words that find others like it."""
 
 
 @dataclass(slots=True)
@@ -57,6 +62,15 @@ class Home:
         rows = [row for row in rows if all(word in _words(row) for word in wanted)]
         rows.sort(key=lambda row: (row.state != "running", -row.changed_unix_s, row.study))
         return rows[:most], len(rows)
+
+    def row(self, study: str) -> Row | None:
+        """The row of a study; `None` if there is none of this name."""
+        return self._row(study) if study in self.inside.folders() else None
+
+    def repeats(self, study: str) -> Sequence[Row]:
+        """Rows of the studies that share a study's name (`NAME`, `NAME.2`, …)."""
+        names = (name for name in self.inside.folders() if base_name(name) == base_name(study))
+        return [row for name in names if (row := self._row(name)) is not None]
 
     def running(self) -> Sequence[Row]:
         """Rows of the running studies."""
@@ -104,7 +118,8 @@ class Home:
             machine=self._machine(study, sorted(ended)),
             runs=len(ended & planned) if planned else len(ended),
             planned=len(planned),
-            effect=_largest(answer.get("effects")),
+            effect=_largest(stored_answer(self.inside, study).effects),
+            tags=declared.tags,
             share=share if state == "running" else None,
         )
 
@@ -145,20 +160,23 @@ class Home:
         return ""
 
 
+def base_name(study: str) -> str:
+    """The name that a study and its repeats share."""
+    match = _REPEAT.fullmatch(study)
+    return match[1] if match else study
+
+
 def _run_of(folder: str) -> str:
     return folder.partition(ATTEMPT)[0]
 
 
-def _largest(effects: object) -> tuple[float, float, float] | None:
+def _largest(effects: Sequence[Effect]) -> tuple[float, float, float] | None:
     """The ratio that is farthest from 1, with its interval."""
-    ratios: list[tuple[float, float, float]] = []
-    for effect in effects if isinstance(effects, list) else ():
-        if isinstance(effect, dict):
-            low, ratio, high = (number_of(effect.get(name)) for name in ("low", "ratio", "high"))
-            if 0 < low <= ratio <= high:
-                ratios.append((low, ratio, high))
+    ratios = (effect.ends for effect in effects)
     return max(ratios, key=lambda ends: max(ends[1], 1 / ends[1]), default=None)
 
 
 def _words(row: Row) -> str:
-    return f"{row.study} {row.question} {row.answer} {row.state} {row.machine}".lower()
+    return " ".join(
+        (row.study, row.question, row.answer, row.state, row.machine, *row.tags)
+    ).lower()

@@ -13,6 +13,7 @@ from dbdyno.serve.inside import Inside
 Json = Mapping[str, object]
 
 _LARGEST = 1e300
+_LONGEST_TAG, _MOST_TAGS = 40, 8
 LONGEST = 2000
 """Characters of a text that is shown."""
 
@@ -40,6 +41,8 @@ class Declaration:
     metric: str
     runs: tuple[PlannedCell, ...]
     factors: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    """Kinds of its servers, its figure, its scale."""
 
     @property
     def needed(self) -> set[str]:
@@ -80,8 +83,19 @@ def declaration(inside: Inside, study: str) -> Declaration:
         source=text_of(declared.get("source")),
         scale=text_of(plan.get("scale")),
         metric=text_of(primary.get("metric")) or "throughput",
+        tags=_tags(declared, text_of(primary.get("metric")), text_of(plan.get("scale"))),
         runs=tuple(_runs(plan.get("runs"), [_object(cell).get("levels") for cell in left_out])),
     )
+
+
+def _tags(declared: Json, metric: str, scale: str) -> tuple[str, ...]:
+    kinds = [
+        text_of(_object(level).get("provision")).removeprefix("url:").partition(":")[0]
+        for factor in list_of(declared.get("factors"))
+        for level in list_of(_object(factor).get("levels"))
+    ]
+    words = (word[:_LONGEST_TAG] for word in (*kinds, metric, scale) if word)
+    return tuple(dict.fromkeys(words))[:_MOST_TAGS]
 
 
 def text_of(value: object) -> str:

@@ -9,7 +9,8 @@ from dbdyno.serve.watching import StudyWatch
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
-_GAUGES = {
+PREFIX = "dbdyno_"
+GAUGES = {
     "share_done": "How much of the study is done, from 0 to 1.",
     "left_seconds_low": "Seconds until the study ends, at least.",
     "left_seconds_high": "Seconds until the study ends, at most.",
@@ -18,18 +19,23 @@ _GAUGES = {
     "response_seconds": "Response time in the newest interval under load, by quantile.",
     "sampled": "The newest value of each panel; the unit is a label.",
 }
+"""Metric, without the prefix of all → what it is."""
 
 
 def exposition(watches: Iterable[StudyWatch]) -> str:
     """All figures of these studies."""
-    samples: dict[str, list[str]] = {name: [] for name in _GAUGES}
+    samples: dict[str, list[str]] = {name: [] for name in GAUGES}
     for watch in watches:
         for name, labels, value in _samples(watch):
-            samples[name].append(f"dbdyno_{name}{_labels(labels)} {value!r}")
+            samples[name].append(f"{PREFIX}{name}{_labels(labels)} {value!r}")
     text: list[str] = []
-    for name, words in _GAUGES.items():
+    for name, words in GAUGES.items():
         if samples[name]:
-            text += [f"# HELP dbdyno_{name} {words}", f"# TYPE dbdyno_{name} gauge", *samples[name]]
+            text += [
+                f"# HELP {PREFIX}{name} {words}",
+                f"# TYPE {PREFIX}{name} gauge",
+                *samples[name],
+            ]
     return "".join(f"{line}\n" for line in text)
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dbdyno.errors import ServerError
-from dbdyno.guard.guarded import sweep
 from dbdyno.guard.launch import ORDINARY, Launch
 from dbdyno.plugins import plugins
 from dbdyno.servers import databases
@@ -233,6 +232,9 @@ def open_spec(spec: ServerSpec, folder: Path) -> Iterator[Server]:
     _refuse_c_functions(spec)
     _refuse_session(spec)
     if not spec.only_tried:
+        # Only who opens a server pays for the guard's import.
+        from dbdyno.guard.guarded import sweep
+
         sweep()
     server = _open_in_topology(spec, folder)
     try:

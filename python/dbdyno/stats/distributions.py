@@ -6,49 +6,56 @@ processor time to import, which every report and every study that may stop early
 
 from __future__ import annotations
 
-from scipy import special
+from types import ModuleType
+
+
+def _special() -> ModuleType:
+    """scipy.special, which takes a third of a second to import: only who computes pays for it."""
+    from scipy import special
+
+    return special
 
 
 def t_percentile(share: float, degrees: float) -> float:
     """Student's t: the value below which `share` (0 to 1) lies; `degrees` above 0."""
-    return float(special.stdtrit(degrees, share))
+    return float(_special().stdtrit(degrees, share))
 
 
 def t_below(value: float, degrees: float) -> float:
     """Student's t: the chance of at most `value`."""
-    return float(special.stdtr(degrees, value))
+    return float(_special().stdtr(degrees, value))
 
 
 def t_above(value: float, degrees: float) -> float:
     """Student's t: the chance of more than `value`."""
-    return float(special.stdtr(degrees, -value))
+    return float(_special().stdtr(degrees, -value))
 
 
 def noncentral_t_below(value: float, degrees: float, noncentrality: float) -> float:
     """Noncentral t: the chance of at most `value`; NaN far out in a tail."""
-    return float(special.nctdtr(degrees, noncentrality, value))
+    return float(_special().nctdtr(degrees, noncentrality, value))
 
 
 def normal_percentile(share: float) -> float:
     """Standard normal: the value below which `share` (0 to 1) lies."""
-    return float(special.ndtri(share))
+    return float(_special().ndtri(share))
 
 
 def normal_above(value: float) -> float:
     """Standard normal: the chance of more than `value`."""
-    return float(special.ndtr(-value))
+    return float(_special().ndtr(-value))
 
 
 def poisson_up_to(count: int, expected: float) -> float:
     """Poisson: the chance of at most `count` where `expected` are."""
-    return float(special.pdtr(count, expected))
+    return float(_special().pdtr(count, expected))
 
 
 def binomial_up_to(count: int, trials: int, share: float) -> float:
     """Binomial: the chance of at most `count` of `trials`, each with chance `share`."""
-    return float(special.bdtr(count, trials, share))
+    return float(_special().bdtr(count, trials, share))
 
 
 def binomial_above(count: int, trials: int, share: float) -> float:
     """Binomial: the chance of more than `count` of `trials`, each with chance `share`."""
-    return float(special.bdtrc(count, trials, share))
+    return float(_special().bdtrc(count, trials, share))

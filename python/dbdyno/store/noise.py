@@ -5,9 +5,8 @@ It is no measurement of a study, and no report reads it: it says what a study to
 
 from __future__ import annotations
 
-from pydantic import TypeAdapter
-
 from dbdyno.errors import StoreError
+from dbdyno.formats.adapters import adapter
 from dbdyno.formats.documents import dump_json, load_json, validated
 from dbdyno.model import KeptNoise
 from dbdyno.store.disk import make_folder, replace_file
@@ -18,7 +17,6 @@ NAME = "noise.json"
 SCHEMA = 1
 
 _LOST = "remove it, and calibrate again"
-_KEPT = TypeAdapter(tuple[KeptNoise, ...])
 
 
 def kept_noise(store: Store) -> tuple[KeptNoise, ...]:
@@ -33,7 +31,7 @@ def kept_noise(store: Store) -> tuple[KeptNoise, ...]:
     document = load_json(content, file=file, hint=_LOST)
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise StoreError(f"{file}: is not of schema {SCHEMA}", hint=_LOST)
-    return validated(_KEPT, document.get("noise"), file, hint=_LOST)
+    return validated(tuple[KeptNoise, ...], document.get("noise"), file, hint=_LOST)
 
 
 def keep_noise(store: Store, noise: KeptNoise) -> None:
@@ -43,5 +41,5 @@ def keep_noise(store: Store, noise: KeptNoise) -> None:
         others = (
             noise_before for noise_before in kept_noise(store) if noise_before.place != noise.place
         )
-        known = _KEPT.dump_python((*others, noise), mode="json")
+        known = adapter(tuple[KeptNoise, ...]).dump_python((*others, noise), mode="json")
         replace_file(store.root / NAME, dump_json({"schema": SCHEMA, "noise": known}))

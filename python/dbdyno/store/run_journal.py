@@ -12,10 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import cast
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
+from dbdyno.formats.adapters import adapter
 from dbdyno.model import (
     HistogramRecord,
     Metric,
@@ -28,8 +29,6 @@ from dbdyno.model import (
 )
 from dbdyno.store.journal import Entry, Journal, read_journal, require_number
 from dbdyno.store.places import HOST_JOURNAL, JOURNAL
-
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +48,6 @@ class EngineCall:
     step: int | None
     """The step whose series it is; `None`: it loaded tables, or was a probe that was not chosen."""
     start_unix_ns: int
-
-
-_MANIFEST = TypeAdapter(RunManifest)
-_RESULT = TypeAdapter(StepResult)
-_SUMMARY = TypeAdapter(StepSummary)
-_TURN = TypeAdapter(TurnResult)
-_METRICS = TypeAdapter(tuple[Metric, ...])
-_DISTRIBUTION = TypeAdapter(Distribution)
 
 
 class SampleJournal:
@@ -88,7 +79,7 @@ class RunJournal(SampleJournal):
 
     def head(self, manifest: RunManifest, facts: Mapping[str, object]) -> None:
         """Notes what the manifest would be if the run ended now; again once more is known."""
-        self._add("head", _MANIFEST, manifest, {"facts": facts})
+        self._add("head", manifest, {"facts": facts})
 
     def phase(self, name: str, start_unix_s: float, end_unix_s: float | None = None) -> None:
         """Notes that a phase has begun, or with `end_unix_s` that it has ended."""
@@ -104,25 +95,22 @@ class RunJournal(SampleJournal):
 
     def step(self, result: StepResult, summary: StepSummary | None) -> None:
         """Notes a step that has ended, and its figures if it has any."""
-        figures = None if summary is None else _SUMMARY.dump_python(summary, mode="json")
-        self._add("step", _RESULT, result, {"summary": figures})
+        figures = (
+            None if summary is None else adapter(StepSummary).dump_python(summary, mode="json")
+        )
+        self._add("step", result, {"summary": figures})
 
     def turn(self, turn: TurnResult) -> None:
         """Notes a turn that has ended."""
-        self._add("turn", _TURN, turn)
+        self._add("turn", turn)
 
     def distribution(self, distribution: Distribution) -> None:
         """Notes how long a step's events took."""
-        self._add("distribution", _DISTRIBUTION, distribution)
+        self._add("distribution", distribution)
 
-    def _add(
-        self,
-        kind: str,
-        adapter: TypeAdapter[_T],
-        value: _T,
-        more: Mapping[str, object] | None = None,
-    ) -> None:
-        self._journal.add({kind: adapter.dump_python(value, mode="json"), **(more or {})})
+    def _add(self, kind: str, value: object, more: Mapping[str, object] | None = None) -> None:
+        shape = adapter(type(value)).dump_python(value, mode="json")
+        self._journal.add({kind: shape, **(more or {})})
 
 
 def share_host_journal(folders: Sequence[Path]) -> SampleJournal:
@@ -173,7 +161,7 @@ class Journalled:
         value = entry[kind]
         match kind:
             case "head":
-                self.manifest = _MANIFEST.validate_python(value)
+                self.manifest = adapter(RunManifest).validate_python(value)
                 self.facts = cast("Mapping[str, object]", entry["facts"])
                 self._seen(self.manifest.started_unix_s)
             case "phase":
@@ -184,16 +172,16 @@ class Journalled:
             case "chosen":
                 self._choose(int(require_number(value)), int(require_number(entry["start"])))
             case "step":
-                self.steps.append(_RESULT.validate_python(value))
+                self.steps.append(adapter(StepResult).validate_python(value))
                 if entry["summary"] is not None:
-                    self.summaries.append(_SUMMARY.validate_python(entry["summary"]))
+                    self.summaries.append(adapter(StepSummary).validate_python(entry["summary"]))
             case "turn":
-                self.turns.append(_TURN.validate_python(value))
+                self.turns.append(adapter(TurnResult).validate_python(value))
                 self._seen(self.turns[-1].drained_unix_ns / 1e9)
             case "distribution":
-                self.distributions.append(_DISTRIBUTION.validate_python(value))
+                self.distributions.append(adapter(Distribution).validate_python(value))
             case "metrics":
-                self.metrics[str(value)] = _METRICS.validate_python(entry["are"])
+                self.metrics[str(value)] = adapter(tuple[Metric, ...]).validate_python(entry["are"])
             case "samples":
                 self._samples(str(value), int(require_number(entry["at"])), entry["values"])
             case _:

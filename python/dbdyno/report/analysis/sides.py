@@ -1,6 +1,6 @@
 """Any two cells of any two stored studies: what differs between them, and whether one may judge."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -50,15 +50,18 @@ class Confronted:
     """Their blocks are pairs."""
 
 
-def open_sides(store: Path, name: str, metric: str | None = None) -> tuple[Side, ...]:
+def open_sides(
+    store: Path, name: str, metric: str | None = None, *, read: Callable[..., Material] = gather
+) -> tuple[Side, ...]:
     """All cells of `STUDY` (a name, or a folder of any store) but its copy for A/A, or that of
     `STUDY/CELL` or `STUDY/RUN`, whole or from `@10s-60s`; `metric` beside the study's figures.
+    `read` is `gather`, or a cached one where both sides may be of one study.
 
     Raises `UsageError` naming the cells there are, `LabError` for what can't be read.
     """
     named, window = parse_window(name)
     root, study, cell = place(store, named)
-    material = gather(root, study, metric=metric)
+    material = read(root, study, metric=metric)
     home = (root / study).resolve()
     if cell is None:
         repeated = twice(material.study)

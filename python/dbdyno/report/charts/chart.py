@@ -59,13 +59,14 @@ class Chart:
         drawn = self.drawing.properties(width="container", height=self.height)
         return vega_lite(drawn)
 
-    def picture(self) -> dict[str, object]:
-        """Vega-Lite with rows, one panel a selectable view. Rows are put in behind Altair, which
-        would hold each of them against its schema."""
+    def picture(self, *, width: int = 640) -> dict[str, object]:
+        """Vega-Lite with rows, one panel a selectable view; `width` in pixels is that of a chart
+        without views. Rows are put in behind Altair, which would hold each of them against its
+        schema."""
         if isinstance(self.drawing, alt.VConcatChart):
             return self._first_view()
         if self.selector is None:
-            whole = self.drawing.properties(width=640, height=self.height, title=self.title)
+            whole = self.drawing.properties(width=width, height=self.height, title=self.title)
             return self._filled(vega_lite(whole), self.rows)
         drawing = self.drawing.copy(deep=True)
         drawing.data = alt.Undefined

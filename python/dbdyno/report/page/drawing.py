@@ -25,6 +25,10 @@ from dbdyno.report.charts import Chart
 from dbdyno.report.page import drawing_program
 from dbdyno.report.page.paper import VEGA_LITE
 
+_BESIDE = 70
+"""Pixels of a chart's title and axes, about."""
+_NARROWEST, _WIDEST = 400, 1400
+
 
 def script_file() -> Path:
     """Where the page's script is kept, for the releases that made it."""
@@ -103,6 +107,13 @@ class Drawing:
             # A picture of many panels is large already; at double size it takes a minute to draw.
             scale = 2 if chart.selector is None else 1
             self._ask({"spec": self._file(spec), "scale": scale, **picture_files(chart, folder)})
+
+    def picture(self, chart: Chart, folder: Path, *, name: str, room: tuple[int, int]) -> None:
+        """Begins with a chart as `NAME.svg`, in the proportions of a room (width, height)."""
+        high = chart.height + _BESIDE
+        width = round(min(max(high * room[0] / room[1] - _BESIDE, _NARROWEST), _WIDEST))
+        spec = json.dumps(chart.picture(width=width), allow_nan=False)
+        self._ask({"spec": self._file(spec), "svg": f"{folder.resolve() / name}.svg"})
 
     def finished(self) -> str:
         """Waits for all pictures; the page's script.

@@ -43,8 +43,9 @@ def _do(job: dict[str, Any], vl_version: str) -> None:
     spec = Path(job["spec"]).read_text("utf-8")
     svg: str = vl_convert.vegalite_to_svg(spec, vl_version=vl_version)
     Path(job["svg"]).write_text(svg, "utf-8")
-    png: bytes = vl_convert.svg_to_png(svg, scale=job["scale"])
-    Path(job["png"]).write_bytes(png)
+    if "png" in job:
+        png: bytes = vl_convert.svg_to_png(svg, scale=job["scale"])
+        Path(job["png"]).write_bytes(png)
 
 
 if __name__ == "__main__":

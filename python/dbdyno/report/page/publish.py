@@ -17,7 +17,7 @@ from pathlib import Path
 from dbdyno import __version__
 from dbdyno.model import Study
 from dbdyno.report.answer.so_far import Effect
-from dbdyno.report.page.card import HEIGHT, WIDTH, card_png, card_svg
+from dbdyno.report.page.card import HEIGHT, WIDTH, card_png, card_svg, picture_room
 from dbdyno.report.page.citation import Citation, store_digest
 from dbdyno.report.page.drawing import kept_script
 from dbdyno.report.page.redaction import Redaction, names_in
@@ -72,16 +72,25 @@ def publish(store: Path, study: str, *, url: str = "", pictures: bool = True) ->
     stored = Store(store).study(study)
     asked, folder = stored.study, store / study
     redaction = Redaction(names_of(asked))
+    uncounted = Redaction(redaction.names).clean
     with tempfile.TemporaryDirectory(prefix="dbdyno-publish-") as aside:
         page = Path(aside) / "page.html"
-        written = write(store, study, page, only_answer=not pictures)
+        written = write(
+            store,
+            study,
+            page,
+            only_answer=not pictures,
+            card_room=lambda answer: picture_room(uncounted(asked.question), uncounted(answer)),
+        )
         files = page.with_suffix("")
         html, script = page.read_text("utf-8"), kept_script()
         html = html.replace(script, _SCRIPT) if script else html
         html = redaction.clean(html)
         html = _with_files(html, files, redaction)
-        picture = files / "answer.svg"
-        drawn = redaction.clean(picture.read_text("utf-8")) if picture.is_file() else ""
+        drawn, on_card = (
+            redaction.clean(file.read_text("utf-8")) if file.is_file() else ""
+            for file in (files / "answer.svg", files / "card.svg")
+        )
     face = _face(written, asked, drawn, redaction)
     citation = Citation(
         question=face.question,
@@ -92,7 +101,7 @@ def publish(store: Path, study: str, *, url: str = "", pictures: bool = True) ->
         digest=store_digest(folder),
         url=url,
     )
-    svg = card_svg(face.question, face.answer, drawn, " · ".join(face.measured))
+    svg = card_svg(face.question, face.answer, on_card, " · ".join(face.measured))
     html = html.replace("</head>", f"{_head(citation, face.answer)}</head>", 1)
     html = html.replace("</main>", f"{_cite(citation)}</main>", 1)
     html = html.replace(_SCRIPT, script)

@@ -10,7 +10,7 @@ from dbdyno.cache import CACHE_VARIABLE
 from dbdyno.errors import ServerError
 from dbdyno.guard.account import USER_VARIABLE, Account
 from dbdyno.servers.protocol import Package, Provision, Source
-from dbdyno.servers.sources import apt, cache, debian, maven, wheel
+from dbdyno.servers.sources import apt, cache, debian, maven, printed, wheel
 from dbdyno.servers.sources.client import Progress
 
 _PRINT_LIMIT_S = 30
@@ -32,22 +32,28 @@ def printed_by(program: Path, *arguments: str) -> str | None:
     """What a program prints before it ends; `None` when it is none or fails. What it printed once
     it would print again, until its file changes."""
     try:
-        return _printed(program, arguments, program.stat().st_mtime_ns)
+        state = program.stat()
+        return _printed(program, arguments, (state.st_mtime_ns, state.st_size))
     except (OSError, subprocess.SubprocessError):
         return None
 
 
 @functools.cache
-def _printed(program: Path, arguments: tuple[str, ...], _changed_ns: int) -> str:
+def _printed(program: Path, arguments: tuple[str, ...], state: tuple[int, int]) -> str:
     """Kept because every provision text of a study asks each installed server for its version: a
     `check` spent most of its time on that. Failures are raised, and so not kept."""
-    return subprocess.run(
+    known = printed.find(program, arguments, state)
+    if known is not None:
+        return known
+    text = subprocess.run(
         [program, *arguments],
         capture_output=True,
         text=True,
         timeout=_PRINT_LIMIT_S,
         check=True,
     ).stdout
+    printed.keep(program, arguments, state, text)
+    return text
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from dbdyno.formats.complaint import KeyPath, complaint
+from dbdyno.formats.complaint import complaint
+from dbdyno.formats.key_path import KeyPath
 from dbdyno.formats.load_schema import Table
 from dbdyno.servers.kind import Kind
 from dbdyno.servers.protocol import Provision, Server, ServerSpec
