@@ -14,8 +14,8 @@ from dbdyno.conduct.room import require_room
 from dbdyno.conduct.topology import many_servers
 from dbdyno.design import cells, plan
 from dbdyno.engine import find_engine
-from dbdyno.errors import MachineError
-from dbdyno.model import Cell, Study
+from dbdyno.errors import MachineError, StudyError
+from dbdyno.model import Cell, Load, Study, load_of
 
 STUDY = """\
 question = "?"
@@ -84,6 +84,25 @@ def test_limits_of_members_that_leave_the_clients_nothing_are_refused(
 
     with pytest.raises(MachineError, match=message):
         require_room(replicated, study.load, machine_limits(), find_engine())
+
+
+def test_a_group_that_connects_to_no_member_is_refused_with_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    text = STUDY.format(cache="64MB").partition("[server.replicated]")
+    reading = 'load = {{ group.readers = {{ clients = 1, entry = "{}" }} }}\n'
+    replicated = text[1] + "\n" + reading.format("replica") + text[2]
+    file.write_text(text[0] + replicated)
+    (_, cell) = cells(load_study(str(file)).study)
+    assert [group.entry for group in load_of(Load((1,), 0.0, 1.0), cell).groups] == ["replica"]
+
+    for where, entry, hint in (
+        (text[0] + replicated, "replicas", "replica"),
+        (text[0] + reading.format("replica") + text[1] + text[2], "replica", "no members"),
+    ):
+        file.write_text(where.replace('entry = "replica"', f'entry = "{entry}"'))
+        with pytest.raises(StudyError, match=rf"study.toml:\d+: .* no member `{entry}`") as caught:
+            load_study(str(file))
+        assert hint in (caught.value.hint or "")
 
 
 def test_more_memory_than_the_machine_has_is_refused(tmp_path: Path) -> None:

@@ -156,6 +156,7 @@ def written(tmp_path: Path) -> dict[str, Any]:
         clients=2,
         seed=1,
         load=Load((2,), 1.0, 2.0, groups=tuple(groups), errors=ErrorPolicy(rules)),
+        entries={group.name: {"driver": "null"} for group in groups},
     )
     lengths = {name: whole[name] for name in ("warm_up_s", "measure_s", "events")}
     return {**split(in_turns(whole, 3), 2)[0], **lengths}
@@ -170,8 +171,9 @@ def test_the_lab_writes_each_field_of_a_spec_or_says_that_it_does_not(written: D
     assert set(written["errors"]["rules"][0]) == set(example["errors"]["rules"][0])
     assert set(written["part"]) == set(example["part"])
     for group in written["groups"]:
-        idle = {"idle"} if group["name"] == MAIN else set()  # a step's own clients never are
-        assert set(group) | idle == set(example["groups"][0])
+        # A step's own clients are never idle, and connect where the run does.
+        never = {"idle", "target"} if group["name"] == MAIN else set()
+        assert set(group) | never == set(example["groups"][0])
 
 
 def test_the_lab_knows_each_kind_of_arrival_with_its_fields(written: Document) -> None:

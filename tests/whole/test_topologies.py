@@ -23,7 +23,7 @@ provision = "{provision}"
 {keys}
 
 [workload]
-script = "kv_update"
+script = "oltp_update_index"
 options = {{ table_size = 1000 }}
 
 [load]
@@ -46,16 +46,34 @@ class Driven:
     members: tuple[str, ...] = ()
     counters: Mapping[str, str] = field(default_factory=dict)
     """Source → metric that every member but the first tells under its name."""
+    read: Mapping[str, str] = field(default_factory=dict)
+    """Source → counter of statements, of members that a group of clients reads from."""
 
 
 POSTGRESQL = {"postgresql": "wal_bytes"}
 MYSQL = {"mysql": "statements"}
 GROUP = {"mysql": "group_sent_bytes"}
 REPLICAS = ("primary", "replica-1", "replica-2")
+READERS = """
+[server.here.load.group.readers]
+clients = 4
+script = "oltp_point_select"
+options = { table_size = 1000 }
+entry = "replica"
+"""
+LEAST_READ = 100
+"""Statements of the group on each replica; the lab's own samples are a few."""
 nightly = pytest.mark.nightly  # Each is ten seconds of load, and up to three servers.
 
 EVERY = (
-    Driven("primary-replicas", "postgresql@system", "replicas = 1", REPLICAS[:2], POSTGRESQL),
+    Driven(
+        "primary-replicas",
+        "postgresql@system",
+        f"replicas = 1{READERS}",
+        REPLICAS[:2],
+        POSTGRESQL,
+        {"postgresql": "commits"},
+    ),
     Driven("single", "mariadb@system", ""),
     Driven("behind-proxy", "mariadb@system", 'proxy = { kind = "haproxy" }'),
     Driven(
@@ -68,9 +86,10 @@ EVERY = (
     Driven(
         "primary-replicas",
         "mariadb@system",
-        'replicas = 2\nreplication = "semi-synchronous"',
+        f'replicas = 2\nreplication = "semi-synchronous"{READERS}',
         REPLICAS,
         MYSQL,
+        {"mysql": "statements"},
     ),
     Driven(
         "primary-replicas",
@@ -121,3 +140,11 @@ def test_a_topology_is_driven_and_leaves_nothing(
     }
     assert by_source.pop("member") == set(case.members)
     assert list(by_source.values()) == [{"", *case.members[1:]}] * len(case.counters)
+    for source, metric in case.read.items():
+        for member in case.members[1:]:
+            values = [
+                row["value"]
+                for row in rows
+                if (row["source"], row["metric"], row["instance"]) == (source, metric, member)
+            ]
+            assert max(values) - min(values) > LEAST_READ, member

@@ -106,6 +106,15 @@ impl RunSpec {
                 let expected = "seconds from 0 to 1e9";
                 return Err(range("groups[].think_time_s", group.think_time_s, expected));
             }
+            if let Some(target) = &group.target {
+                let expected = "endpoints of the run's own driver";
+                if target.name() != self.target.name() {
+                    return Err(range("groups[].target.driver", target.name(), expected));
+                }
+                if target.server().is_none_or(|server| server.endpoints.is_empty()) {
+                    return Err(range("groups[].target.endpoints", "empty", expected));
+                }
+            }
             if self.groups[..index].iter().any(|other| other.name == group.name) {
                 return Err(range("groups[].name", &group.name, "distinct names"));
             }

@@ -125,6 +125,9 @@ pub struct Group {
     /// numbered from 0). 0: never.
     #[serde(default)]
     pub reconnect_every_turns: u32,
+    /// Where its clients connect, by the same driver; `None`: where the run's `target` says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<Target>,
 }
 
 /// The intended start times of events. Rates are events per second over the whole group.

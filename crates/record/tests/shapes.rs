@@ -276,6 +276,7 @@ fn group(arrival: Arrival) -> Group {
         think_time_s: 0.5,
         reconnect_every: 9,
         reconnect_every_turns: 3,
+        target: Some(Target::Null),
     }
 }
 

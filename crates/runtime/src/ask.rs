@@ -18,7 +18,8 @@ impl Runtime {
         let ordinal = self.attempts.connections * u64::from(shards) + u64::from(shard);
         self.attempts.connections += 1;
         if let Some(connector) = &self.attempts.connector {
-            connector.connect(fresh(client), ordinal, false);
+            let group = self.clients[client as usize].group;
+            connector.connect(fresh(client), group, ordinal, false);
             self.clients[client as usize].waiting = Waiting::Connection;
             return None;
         }

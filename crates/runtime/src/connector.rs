@@ -3,15 +3,16 @@
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use driver::{ConnectError, Connected};
-use record::Target;
 
+use crate::settings::Settings;
 use crate::sizing::connectors;
 
 struct Job {
     slot: u32,
+    /// Of the client, which decides where it connects.
+    group: u16,
     ordinal: u64,
     /// A reconnect, not a new connection.
     again: bool,
@@ -60,8 +61,7 @@ pub(crate) struct Connector {
 impl Connector {
     /// `wake` is called after each message.
     pub(crate) fn new(
-        target: &Target,
-        timeout: Duration,
+        settings: &Arc<Settings>,
         clients: u32,
         wake: impl Fn() + Send + Clone + 'static,
     ) -> Self {
@@ -69,8 +69,8 @@ impl Connector {
         let (tell, news) = channel();
         let queue = Arc::new(Mutex::new(queue));
         for _ in 0..connectors(clients) {
-            let (queue, tell, wake, target) =
-                (Arc::clone(&queue), tell.clone(), wake.clone(), target.clone());
+            let (queue, tell, wake, settings) =
+                (Arc::clone(&queue), tell.clone(), wake.clone(), Arc::clone(settings));
             // If a thread can't be started, the others do its work; the first must start.
             let _ = std::thread::Builder::new()
                 .name("connector".into())
@@ -81,14 +81,16 @@ impl Connector {
                             Ok(queue) => queue.recv(),
                             Err(_) => return,
                         };
-                        let Ok(Job { slot, ordinal, again }) = job else { return };
+                        let Ok(Job { slot, group, ordinal, again }) = job else { return };
+                        let (target, timeout) =
+                            (settings.target_of(group), settings.connect_timeout);
                         let mut say = |text| {
                             let _ = tell.send(News::Waiting(text));
                             wake();
                         };
                         let outcome = match again {
-                            true => driver::connect(&target, ordinal, timeout),
-                            false => driver::connect_telling(&target, ordinal, timeout, &mut say),
+                            true => driver::connect(target, ordinal, timeout),
+                            false => driver::connect_telling(target, ordinal, timeout, &mut say),
                         };
                         let attempt = Attempt { slot, ordinal, outcome };
                         if tell.send(News::Finished(Box::new(attempt))).is_err() {
@@ -102,8 +104,8 @@ impl Connector {
     }
 
     /// Queues an attempt; `again`: a reconnect.
-    pub(crate) fn connect(&self, slot: u32, ordinal: u64, again: bool) {
-        let _ = self.jobs.send(Job { slot, ordinal, again });
+    pub(crate) fn connect(&self, slot: u32, group: u16, ordinal: u64, again: bool) {
+        let _ = self.jobs.send(Job { slot, group, ordinal, again });
     }
 
     /// The next message of a thread, if there is one.

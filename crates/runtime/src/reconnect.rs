@@ -29,12 +29,18 @@ impl Runtime {
         slot.lost_ns = now;
         slot.attempts = 0;
         slot.purpose = Purpose::Adopt;
-        let ordinal = slot.ordinal;
+        let (client, ordinal) = (slot.client, slot.ordinal);
+        self.connect_again(index, client, ordinal);
+        Conclusion::Later
+    }
+
+    /// Queues an attempt to connect a slot once more, to where it was connected.
+    fn connect_again(&mut self, index: u32, client: u32, ordinal: u64) {
+        let group = self.clients[client as usize].group;
         match &self.attempts.connector {
-            Some(connector) => connector.connect(again(index), ordinal, true),
+            Some(connector) => connector.connect(again(index), group, ordinal, true),
             None => self.connect_inline(index, ordinal),
         }
-        Conclusion::Later
     }
 
     /// Connects to an in-process database at once; the loop finds the attempt like any other.
@@ -179,7 +185,8 @@ impl Runtime {
             Ok(connected) => Wake::Connected(self.adopt_connection(client, ordinal, connected)?),
             Err(error) => {
                 self.tell_connection(view, &error);
-                self.failures.cause = Some(connect_failure(&self.settings.target, &error));
+                let target = self.settings.target_of(self.clients[client as usize].group);
+                self.failures.cause = Some(connect_failure(target, &error));
                 Wake::NotConnected
             }
         };
@@ -269,10 +276,7 @@ impl Runtime {
             return Some(Woken { client, why: Wake::Ended });
         }
         let ordinal = self.slot(index)?.ordinal;
-        match &self.attempts.connector {
-            Some(connector) => connector.connect(again(index), ordinal, true),
-            None => self.connect_inline(index, ordinal),
-        }
+        self.connect_again(index, client, ordinal);
         None
     }
 }

@@ -68,7 +68,7 @@ impl Runtime {
             if settings.networked() { Some(event_loop::open(settings.reactor)?) } else { None };
         let connector = reactor.as_ref().map(|reactor| {
             let waker = reactor.waker();
-            Connector::new(&settings.target, settings.connect_timeout, clients, move || {
+            Connector::new(&settings, clients, move || {
                 waker.wake();
             })
         });

@@ -14,8 +14,10 @@ use crate::telling::Telling;
 /// The connection settings of a run's spec.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Where connections go.
+    /// Where connections go, but for those of groups with a target of their own.
     pub target: Target,
+    /// Targets of the groups, in the spec's order; `None`: the run's.
+    pub targets_of_groups: Vec<Option<Target>>,
     /// The error policy.
     pub errors: ErrorPolicy,
     /// How long a connection may take to be ready.
@@ -43,6 +45,7 @@ impl Settings {
         let loaders = loaders(spec, cores());
         Self {
             target: spec.target.clone(),
+            targets_of_groups: spec.groups.iter().map(|group| group.target.clone()).collect(),
             errors: spec.errors.clone(),
             connect_timeout,
             reactor: choice(spec, Share::of(spec), cores()),
@@ -53,6 +56,12 @@ impl Settings {
             telling,
             loaders: Loaders::new(loaders, &spec.target, connect_timeout),
         }
+    }
+
+    /// Where the clients of a group connect.
+    pub fn target_of(&self, group: u16) -> &Target {
+        let own = self.targets_of_groups.get(usize::from(group));
+        own.and_then(Option::as_ref).unwrap_or(&self.target)
     }
 
     /// Whether sessions have sockets.

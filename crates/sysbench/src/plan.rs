@@ -87,6 +87,7 @@ pub fn job(
         think_time_s: 0.0,
         reconnect_every: 0,
         reconnect_every_turns: 0,
+        target: None,
     };
     let loaders = u32::try_from(values.number("loaders")).ok();
     let spec = RunSpec {

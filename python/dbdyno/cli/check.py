@@ -213,7 +213,8 @@ def explanation(
     if study.load.find_max is not None:
         yield f"search   {_search(study.load.find_max)}"
     for group in study.load.groups:
-        yield f"beside   {group.name}: {clients(group.clients)}, {_pace(group)}"
+        where = f" to {group.entry}" if group.entry else ""
+        yield f"beside   {group.name}: {clients(group.clients)}{where}, {_pace(group)}"
     for level, keys in changed_loads(study):
         yield f"changes  {level}: {keys}"
     half_width = study.design.stop_half_width
@@ -334,8 +335,7 @@ def _pace(load: Load | Group, own: str = "") -> str:
         case Constant(rate_per_s=rate) | Poisson(rate_per_s=rate):
             return f"{load.arrival.kind} arrivals, {rate:g} events/s"
         case Closed():
-            idle = isinstance(load, Group) and load.idle
-            return "idle" if idle else "closed loop"
+            return "idle" if isinstance(load, Group) and load.idle else "closed loop"
         case _:
             return f"{load.arrival.kind} arrivals"
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, cast
 
 from dbdyno.design.cells import cells
 from dbdyno.errors import ServerError
 from dbdyno.formats.study import StudyFile, deciding_level
-from dbdyno.model import Cell, Missing, Study
+from dbdyno.model import ALL_MEMBERS, Cell, Group, Load, Missing, Study
 from dbdyno.servers import Server, Source, parse_provision
 from dbdyno.servers.nodes.certificate import PACKAGE, PROGRAM, has_program
+from dbdyno.servers.protocol import Member
 from dbdyno.servers.registry import refuse_connection
+from dbdyno.servers.topologies.topology import PlannedMember
+
+_PLACES = "endpoints"
+"""The key of a target that has its addresses."""
 
 
 def run_target(server: Server, cell: Cell) -> Mapping[str, object]:
@@ -27,6 +32,36 @@ def run_target(server: Server, cell: Cell) -> Mapping[str, object]:
     if "compression" in said:
         target["compression"] = said["compression"] or None
     return target
+
+
+def targets_of_groups(server: Server, cell: Cell, load: Load) -> Mapping[str, Mapping[str, object]]:
+    """Targets of the groups that connect to members, by the group's name.
+
+    # Errors
+    `ServerError` if a group's members are not reached by the same user and password.
+    """
+    return {
+        group.name: _target_of_members(server, cell, group) for group in load.groups if group.entry
+    }
+
+
+def _target_of_members(server: Server, cell: Cell, group: Group) -> Mapping[str, object]:
+    members = [member for member in server.members if is_entry(group.entry, member)]
+    first, *others = [run_target(member.server, cell) for member in members]
+    every = [first, *others]
+    if any({**other, _PLACES: ()} != {**first, _PLACES: ()} for other in others):
+        names = " and ".join(member.name for member in members)
+        raise ServerError(
+            f"group `{group.name}`: {names} differ in more than their address",
+            hint="one user, password and database must fit all, or each needs a group of its own",
+        )
+    places = [cast("Sequence[object]", target[_PLACES]) for target in every]
+    return {**first, _PLACES: [place for some in places for place in some]}
+
+
+def is_entry(entry: str, member: Member | PlannedMember) -> bool:
+    """Whether a group with this `entry` connects to the member."""
+    return entry in (ALL_MEMBERS, member.name, member.role)
 
 
 def wants_tls(cell: Cell) -> bool:

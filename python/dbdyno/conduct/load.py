@@ -17,7 +17,7 @@ from dbdyno.conduct.needs import this_machine
 from dbdyno.conduct.proxy import check_proxies
 from dbdyno.conduct.sampling import check_metrics, check_sources
 from dbdyno.conduct.tool import check_tools
-from dbdyno.conduct.topology import check_topologies
+from dbdyno.conduct.topology import check_entries, check_topologies
 from dbdyno.design import cells
 from dbdyno.design.batches import why_not_turns
 from dbdyno.engine import find_script
@@ -78,6 +78,7 @@ def _check(loaded: StudyFile, *, run_code: bool) -> None:
     check_level_loads(loaded)
     check_proxies(loaded)
     check_topologies(loaded)
+    check_entries(loaded)
     check_faults(loaded)
     folders = study_script_path(loaded)
     check_tools(loaded, folders)

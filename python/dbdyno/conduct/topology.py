@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from dbdyno.conduct.connection import is_entry
+from dbdyno.conduct.level_loads import load_path
 from dbdyno.design.cells import cells
 from dbdyno.errors import LabError
+from dbdyno.formats.nearest import nearest_hint
 from dbdyno.formats.quantities import format_size, size_of_setting
 from dbdyno.formats.study import StudyFile, deciding_level
-from dbdyno.model import Cell
+from dbdyno.model import ALL_MEMBERS, GROUPS, Cell, groups_of, load_of
 from dbdyno.servers import Provision, ServerSpec, parse_provision
 from dbdyno.servers.registry import openers
 from dbdyno.servers.topologies.registry import find_topology
@@ -124,3 +127,22 @@ def _wrong_hosts(cell: Cell) -> Iterator[tuple[str, str, str]]:
             if name in cell.host:
                 message = f"`host.{name}` of the cell holds for all servers together; leave it out"
                 yield member.role, name, message
+
+
+def check_entries(loaded: StudyFile) -> None:
+    """Raises `StudyError` for a group whose `entry` is no member of a cell's server."""
+    for cell in cells(loaded.study):
+        for group in load_of(loaded.study.load, cell).groups:
+            members = planned_members(cell) if group.entry else ()
+            if not group.entry or any(is_entry(group.entry, member) for member in members):
+                continue
+            of_level = group.name in groups_of(cell.load)
+            table = load_path(loaded, cell, GROUPS) if of_level else ("load",)
+            known = sorted({ALL_MEMBERS, *(w for m in members for w in (m.name, m.role))})
+            raise loaded.error(
+                (*table, "group", group.name, "entry"),
+                f"`entry`: cell {cell.label} has no member `{group.entry}`",
+                hint=nearest_hint(group.entry, known)
+                if members
+                else "its server has no members: say the group in the `load` of levels that have",
+            )

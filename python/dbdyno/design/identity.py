@@ -67,6 +67,7 @@ FIRST: Mapping[type, tuple[str, ...]] = {
 LATER: Mapping[type, Mapping[str, object]] = {
     Load: {"find_max": None, "faults": (), "ledger": 0},
     Fault: {"apply": (), "undo": ()},
+    Group: {"entry": ""},
     Cell: {
         "host": {},
         "generator": ENGINE,

@@ -29,11 +29,13 @@ def run_spec(
     loaders: int | None = None,
     load: Load | None = None,
     scripts: Mapping[str, Path] | None = None,
+    entries: Mapping[str, Mapping[str, object]] | None = None,
 ) -> Spec:
     """A spec with `clients` and the load's other groups.
 
     `load` is omitted for commands other than `run`, `loaders` for `run`; `scripts` are files found
-    before, by name. Raises `ScriptError` for a group's script that can't be found.
+    before, by name; `entries` are targets of groups that have their own, by the group's name.
+    Raises `ScriptError` for a group's script that can't be found.
     """
     main: Spec = {
         "name": MAIN,
@@ -53,10 +55,14 @@ def run_spec(
     if load is None:
         return spec
     main |= _pace(load)
-    if not load.prepared_statements and "endpoints" in target:
-        spec["target"] = {**target, "prepared_statements": False}
+    spec["target"] = _asked_as(load, target)
+    groups = [main]
+    for group in load.groups:
+        groups.append(_group(group, main, script_path, scripts or {}))
+        if own := (entries or {}).get(group.name):
+            groups[-1]["target"] = _asked_as(load, own)
     return spec | {
-        "groups": [main, *(_group(one, main, script_path, scripts or {}) for one in load.groups)],
+        "groups": groups,
         "warm_up_s": load.warm_up_s,
         "measure_s": load.measure_s,
         "events": load.events,
@@ -67,6 +73,12 @@ def run_spec(
         "shards": load.shards,
         "errors": _errors(load.errors),
     }
+
+
+def _asked_as(load: Load, target: Mapping[str, object]) -> Spec:
+    """A target with how statements are sent to it."""
+    is_text = not load.prepared_statements and "endpoints" in target
+    return {**target, **({"prepared_statements": False} if is_text else {})}
 
 
 def in_turns(spec: Mapping[str, object], reconnect: int) -> Spec:

@@ -167,6 +167,7 @@ class GroupTable(Pace):
     options: Options = {}
     prepare: bool = False
     idle: bool = False
+    entry: Name | Literal[""] = ""
 
 
 class LevelLoadTable(Table):
@@ -310,6 +311,7 @@ def _group(name: str, table: GroupTable, folder: Path) -> Group:
         prepare=table.prepare,
         arrival=_beside(table.arrival.arrival(), folder),
         idle=table.idle,
+        entry=table.entry,
         think_time_s=table.think_time,
         reconnect_every=table.reconnect_every,
     )

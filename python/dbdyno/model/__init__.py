@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dbdyno.model.figures import FIGURES, OF_SERIES, OVER, PER_EVENT, find_figure, label_of
     from dbdyno.model.generating import ENGINE, Abilities, abilities
     from dbdyno.model.load import (
+        ALL_MEMBERS,
         MAIN,
         OWN_PACE,
         Arrival,
@@ -122,6 +123,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AGAIN",
+    "ALL_MEMBERS",
     "ANSWER_FIELDS",
     "ENGINE",
     "EVENTS_PER_S",
@@ -256,7 +258,7 @@ _NAMES = {
     "figures": "FIGURES OF_SERIES OVER PER_EVENT find_figure label_of",
     "generating": "ENGINE Abilities abilities",
     "load": (
-        "MAIN OWN_PACE Arrival Bind Closed Constant ErrorAction ErrorPolicy ErrorRule "
+        "ALL_MEMBERS MAIN OWN_PACE Arrival Bind Closed Constant ErrorAction ErrorPolicy ErrorRule "
         "Group Load Option Poisson Ramp Reactor Replay Scheduling Sine Steps Verify"
     ),
     "measurement": (

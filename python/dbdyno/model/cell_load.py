@@ -68,6 +68,8 @@ def group_values(group: Group) -> dict[str, object]:
     """A group as plain values, without its name."""
     values = {**asdict(group), ARRIVAL: arrival_values(group.arrival)}
     del values["name"]
+    if not group.entry:
+        del values["entry"]  # Cells from before there were entries stay the same.
     return values
 
 

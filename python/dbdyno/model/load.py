@@ -110,6 +110,12 @@ class Group:
     think_time_s: float = 0.0
     reconnect_every: int = 0
     """Reconnect after this many events of a client; 0: never."""
+    entry: str = ""
+    """Name or role of the members that its clients connect to, or `ALL_MEMBERS`; empty: where the
+    step's own clients connect."""
+
+
+ALL_MEMBERS = "all"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
 from dbdyno.conduct.bottleneck import client_warnings
-from dbdyno.conduct.connection import run_target
+from dbdyno.conduct.connection import run_target, targets_of_groups
 from dbdyno.conduct.disturbed import Disturbed
 from dbdyno.conduct.ending import raise_failure, step_result
 from dbdyno.conduct.events import LoadWarned, Recorded
@@ -45,6 +45,8 @@ class EngineLoad:
     """Where the clients of the steps connect, as a run spec has it."""
     _load_target: Mapping[str, object] = field(init=False)
     """Of every other command."""
+    _entries: Mapping[str, Mapping[str, object]] = field(init=False)
+    """Targets of groups that connect elsewhere."""
     _names: list[str] = field(default_factory=list)
     """Names of its calls, in order."""
     _warnings: list[EngineWarning] = field(default_factory=list)
@@ -58,6 +60,7 @@ class EngineLoad:
         server, identity = self.served.server, self.served.identity
         cell, setting = identity.cell, identity.setting
         self._target, self._load_target = run_target(server, cell), server.entry.load_target()
+        self._entries = targets_of_groups(server, cell, identity.load)
         handling = setting.tables.get(identity.planned.id) or handling_of(cell)
         self.tables = CellTables(
             cell, identity.load, handling, server, self._call_for_tables, self._warn
@@ -230,6 +233,7 @@ class EngineLoad:
             loaders=setting.study.load.loaders if step is None else None,
             load=None if step is None else identity.load,
             scripts=setting.scripts,
+            entries=self._entries,
         )
 
     def _preparers(self) -> int:
@@ -248,6 +252,15 @@ class EngineLoad:
 
 
 def _without_password(spec: Mapping[str, object]) -> Mapping[str, object]:
-    target = spec["target"]
+    target, groups = spec["target"], spec["groups"]
     assert isinstance(target, dict)
-    return {**spec, "target": {key: value for key, value in target.items() if key != "password"}}
+    assert isinstance(groups, list)
+    shown = [
+        {**group, "target": _shown(group["target"])} if "target" in group else group
+        for group in groups
+    ]
+    return {**spec, "target": _shown(target), "groups": shown}
+
+
+def _shown(target: Mapping[str, object]) -> Mapping[str, object]:
+    return {key: value for key, value in target.items() if key != "password"}

@@ -58,6 +58,10 @@ class OwnServer(Direct):
         self._programs: Programs | None = None
         self._sockets = Path()
 
+    def share_password(self, other: "OwnServer") -> None:
+        """Has the password of a server whose clients are to reach this one, too."""
+        self._password = other._password
+
     def _secured(self, folder: Path, *, anyway: bool = False) -> Mapping[str, Path]:
         """Certificate and key of this run, made once; nothing where no TLS is asked for, unless
         `anyway`."""

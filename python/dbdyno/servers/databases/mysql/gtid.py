@@ -110,8 +110,11 @@ class GtidReplication:
     def open_member(
         self, spec: ServerSpec, folder: Path, name: str, primary: Server | None
     ) -> Server:
-        """Makes a server like its primary; `join` makes it a replica."""
-        return MysqlServer(self.dialect.brand, spec, folder)
+        """Makes a server, of a replica with its primary's password; `join` makes it a replica."""
+        server = MysqlServer(self.dialect.brand, spec, folder)
+        if isinstance(primary, MysqlServer):
+            server.share_password(primary)
+        return server
 
     def join(self, members: Sequence[Member], confirmed: Confirmed, *, new: bool) -> None:
         """A new log begins where all members have the same tables: none replays how they were

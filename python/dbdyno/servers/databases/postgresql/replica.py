@@ -25,6 +25,8 @@ class PostgresqlMember(PostgresqlServer):
         self, spec: ServerSpec, folder: Path, name: str, primary: Server | None = None
     ) -> None:
         super().__init__(spec, folder)
+        if isinstance(primary, PostgresqlServer):
+            self.share_password(primary)  # Its accounts are a copy.
         self._name = name
         self._primary = primary
 
