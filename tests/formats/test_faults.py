@@ -87,6 +87,10 @@ def test_a_wrong_timetable_is_refused_with_its_line(
             "study.toml:7: `kill-proxy` needs a proxy before every server",
         ),
         (
+            'do = "fill-disk"\n[host.filesystem]\nfolder = "/var"',
+            "study.toml:7: `fill-disk` needs a file system of its own",
+        ),
+        (
             'do = "command"\napply = ["no-such-program"]\nundo = ["true"]',
             "study.toml:8: there is no program `no-such-program`",
         ),

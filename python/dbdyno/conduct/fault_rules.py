@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from dbdyno.conduct.topology import planned_members
 from dbdyno.design.cells import cells
@@ -41,6 +41,9 @@ def _wrong(cell: Cell, fault: Fault) -> Iterator[tuple[str, str, str | None]]:
         yield "do", "`kill-proxy` needs a proxy before every server", hint
     if fault.do == "command":
         yield from _wrong_command(cell, fault)
+    if fault.do == "fill-disk" and not _has_own_filesystem(cell):
+        hint = '[host] filesystem = { kind = "ext4", size = "1 GB" }'
+        yield "do", "`fill-disk` needs a file system of its own in every cell", hint
     if fault.do in PROMOTIONS:
         yield from _wrong_promotion(cell, fault, provision)
     members = planned_members(cell)
@@ -48,6 +51,11 @@ def _wrong(cell: Cell, fault: Fault) -> Iterator[tuple[str, str, str | None]]:
     if fault.member not in known:
         message = f"`member`: there is no `{fault.member}` in every cell"
         yield "member", message, nearest_hint(fault.member, sorted(known))
+
+
+def _has_own_filesystem(cell: Cell) -> bool:
+    asked = cell.host.get("filesystem")
+    return isinstance(asked, str) or (isinstance(asked, Mapping) and "folder" not in asked)
 
 
 def _wrong_command(cell: Cell, fault: Fault) -> Iterator[tuple[str, str, str | None]]:

@@ -8,11 +8,14 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Literal
 
-FaultAction = Literal["kill", "stop", "pause", "promote", "switch-over", "kill-proxy", "command"]
+FaultAction = Literal[
+    "kill", "stop", "pause", "promote", "switch-over", "kill-proxy", "command", "fill-disk"
+]
 """`kill`: SIGKILL; `stop`: in order; both are followed by a start. `pause`: SIGSTOP, then SIGCONT.
 `promote`: the primary is killed and a replica promoted; `switch-over`: the same with a stop in
 order; the former primary comes back as a replica. `kill-proxy`: the proxies are killed and started
-again. `command`: `Fault.apply` is run, then `Fault.undo`."""
+again. `command`: `Fault.apply` is run, then `Fault.undo`. `fill-disk`: the file system of the
+member's data is full for a while."""
 PROMOTIONS: Sequence[FaultAction] = ("promote", "switch-over")
 
 ACTIVE = "active"

@@ -58,10 +58,10 @@ def start_again(member: Member) -> None:
         raise not_back(member, error) from error
 
 
-def await_statements(member: Member) -> None:
-    """Returns once a member that runs takes statements; an error names it."""
+def come_back(member: Member) -> None:
+    """Returns once a member takes statements; starts it if it has ended. An error names it."""
     deadline = time.monotonic() + LIMIT_S
-    while True:
+    while member.server.alive():
         try:
             session = member.server.database.inside()
             try:
@@ -69,11 +69,12 @@ def await_statements(member: Member) -> None:
             finally:
                 session.close()
         except ServerError as error:
-            if time.monotonic() > deadline or not member.server.alive():
+            if time.monotonic() > deadline:
                 raise not_back(member, error) from error
             select.select([], [], [], _POLL_S)
         else:
             return
+    start_again(member)
 
 
 def port_of(member: Member) -> int:

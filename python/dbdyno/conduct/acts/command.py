@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from dbdyno.conduct.acts.act import Begun, Scene, await_statements, port_of
+from dbdyno.conduct.acts.act import Begun, Scene, come_back, port_of
 from dbdyno.errors import MachineError, ServerError
 from dbdyno.guard import undo
 from dbdyno.guard.guarded import Guarded, Held
@@ -33,7 +33,7 @@ class Command:
         return begun
 
     def end(self) -> None:
-        """Undoes it, and waits until the member takes statements."""
+        """Undoes it, and waits until the member takes statements; starts it if it has ended."""
         assert self._held is not None, "begun"
         try:
             self._held.undo()
@@ -41,7 +41,7 @@ class Command:
             raise ServerError(f"a fault's `undo`: {error.message}", hint=error.hint) from error
         finally:
             self._guarded.close()
-        await_statements(self.scene.member)
+        come_back(self.scene.member)
 
     def _words(self, words: Sequence[str]) -> list[str]:
         member = self.scene.member

@@ -7,6 +7,7 @@ from functools import partial
 
 from dbdyno.conduct.acts.act import Act, Scene
 from dbdyno.conduct.acts.command import Command
+from dbdyno.conduct.acts.disk import FillDisk
 from dbdyno.conduct.acts.process import Kill, Pause, Stop
 from dbdyno.conduct.acts.promotion import Promote
 from dbdyno.conduct.acts.proxy import KillProxy
@@ -20,4 +21,5 @@ ACTS: Mapping[FaultAction, Callable[[Scene], Act]] = {
     "switch-over": partial(Promote, planned=True),
     "kill-proxy": KillProxy,
     "command": Command,
+    "fill-disk": FillDisk,
 }

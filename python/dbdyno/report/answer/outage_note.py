@@ -24,8 +24,11 @@ def outage_notes(analysis: Analysis) -> Iterator[str]:
         median = at_rank(lengths, 0.5)
         where = f"with {point.label} " if len(points) > 1 else ""
         longest = number(max(lengths))
-        cells.append(f"{where}{number(median)} s in the median and {longest} s at most")
+        lost = commits(point, "lost")
+        missing = f" ({count(lost)} acknowledged commits lost)" if lost else ""
+        cells.append(f"{where}{number(median)} s in the median and {longest} s at most{missing}")
     faults = sum(len(faults_of(point)) for point in points)
-    lost = sum(commits(point, "lost") for point in points)
-    missing = f"{count(lost)} acknowledged commits are" if lost else "nothing acknowledged is"
-    yield f"{count(faults)} faults: nobody could write for {', '.join(cells)}; {missing} lost."
+    kept = (
+        "" if any(commits(point, "lost") for point in points) else "; nothing acknowledged is lost"
+    )
+    yield f"{count(faults)} faults: nobody could write for {', '.join(cells)}{kept}."
