@@ -7,11 +7,13 @@ import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dbdyno.cli import call
 from dbdyno.conduct.load import load_study, study_script_path, study_scripts
+from dbdyno.engine import Outcome, run_engine
 from dbdyno.engine.script import find_script, is_shipped, script_path
 from dbdyno.errors import ScriptError
 from dbdyno.servers import parse_provision, programs_not_asked
@@ -83,6 +85,20 @@ def test_check_names_a_studys_code_and_executes_none(
     assert {one["what"] for one in document["code"]} == {"script", "collector"}
     assert call(["report", str(elsewhere / "s.toml")]) == 2
     assert executed(elsewhere) == []
+
+
+def test_check_runs_no_load_in_place_of_a_script_that_it_does_not_execute(
+    elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outcomes: list[Outcome] = []
+
+    def run(*arguments: Any, **keywords: Any) -> Outcome:
+        outcomes.append(run_engine(*arguments, **keywords))
+        return outcomes[-1]
+
+    monkeypatch.setattr("dbdyno.conduct.examine.run_engine", run)
+    assert call(["check", str(elsewhere / "s.toml")]) == 0
+    assert [type(outcome.failure) for outcome in outcomes] == [ScriptError]
 
 
 def test_check_executes_it_where_that_is_asked_for(

@@ -47,6 +47,9 @@ from dbdyno.servers import (
     require_available,
 )
 
+_EXAMINED = "the load is examined, not run"
+"""The error of the script that stands in for one that is not executed."""
+
 
 @dataclass(frozen=True, slots=True)
 class Started:
@@ -158,11 +161,11 @@ def _complaints_of_scripts(
 ) -> Iterator[tuple[LabError, Cell]]:
     """What the engine says of each script with each set of options, all of them in one call; and
     of a load that begins, several at a time, where numbers count as amounts: one call stands for
-    all of them. A script in `own` is not executed: one that does nothing stands in for it, since
-    the load is examined with it."""
+    all of them. A script in `own` is not executed: one that ends the run when its first client
+    begins stands in for it, since the load is examined with it."""
     yield from refusals(_distinct(plan, _script_key))
     stand_in = scratch / "stand_in.lua"
-    stand_in.write_text("function event() end\n")
+    stand_in.write_text(f"function thread_init() error('{_EXAMINED}') end\nfunction event() end\n")
     calls = {
         (
             parse_provision(cell.provision).kind,
@@ -179,7 +182,7 @@ def _complaints_of_scripts(
             spec = _with(spec, own.values(), stand_in)
             _try_script(spec, engine, scratch / f"engine-{number}.log")
         except LabError as error:
-            return error
+            return None if _EXAMINED in error.message else error
         return None
 
     pool = ThreadPoolExecutor(max_workers=os.cpu_count())

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import scipy
 
 from dbdyno.stats.distributions import noncentral_t_below, t_percentile
 from dbdyno.stats.paired import PairedEffect, rule
+from dbdyno.stats.root import root
 from dbdyno.stats.shares import ShareEffect, difference_found
 from dbdyno.stats.shares_of_blocks import BlockShareEffect
 
@@ -53,9 +53,7 @@ def _noncentrality(degrees: float, level: float) -> float:
     high = 4.0
     while _power(high, degrees, level) < POWER:
         high *= 2
-    return float(
-        scipy.optimize.brentq(lambda shift: _power(shift, degrees, level) - POWER, 1.0, high)
-    )
+    return root(lambda shift: _power(shift, degrees, level) - POWER, 1.0, high)
 
 
 def detectable(log_sd: float, blocks: int) -> float:

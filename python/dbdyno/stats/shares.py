@@ -13,6 +13,7 @@ import numpy as np
 import scipy
 
 from dbdyno.stats.distributions import normal_above, normal_percentile
+from dbdyno.stats.root import root
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +121,6 @@ def difference_found(
     def least(sign: int, room: float) -> float | None:
         if beyond(room, sign) < 0:
             return None
-        return float(scipy.optimize.brentq(beyond, 0.0, room, args=(sign,)))
+        return root(lambda d: beyond(d, sign), 0.0, room)
 
     return least(1, 1 - p), least(-1, p)
