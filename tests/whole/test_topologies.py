@@ -99,6 +99,13 @@ EVERY = (
         MYSQL,
     ),
     Driven("group-replication", "mysql@sid", "nodes = 3", ("node-1", "node-2", "node-3"), GROUP),
+    Driven(
+        "postgres-fdw",
+        "postgresql@system",
+        "nodes = 2",
+        ("coordinator", "node-1", "node-2"),
+        POSTGRESQL,
+    ),
     Driven("galera", "mariadb@system", "nodes = 3", ("node-1", "node-2", "node-3"), GROUP),
 )
 

@@ -196,6 +196,8 @@ class Members:
     takes longer."""
     alike: bool = False
     """Whether clients can be sent to any of them; else to the first alone."""
+    same_rows: bool = True
+    """Whether each of them holds all rows."""
     promotion: Promotion | None = None
     """`None`: no replica can take the place of the first."""
     front: Front | None = None
