@@ -6,7 +6,11 @@ processor time to import, which every report and every study that may stop early
 
 from __future__ import annotations
 
+import math
 from types import ModuleType
+
+_FEW = 50
+"""Trials whose chances are summed up here."""
 
 
 def _special() -> ModuleType:
@@ -51,9 +55,15 @@ def poisson_up_to(count: int, expected: float) -> float:
     return float(_special().pdtr(count, expected))
 
 
-def binomial_up_to(count: int, trials: int, share: float) -> float:
-    """Binomial: the chance of at most `count` of `trials`, each with chance `share`."""
-    return float(_special().bdtr(count, trials, share))
+def even_binomial_up_to(count: int, trials: int) -> float:
+    """Binomial: the chance of at most `count` of `trials`, each with chance one half.
+
+    Of few trials exactly, and without scipy's import, which many reports need for nothing else.
+    """
+    if trials > _FEW:
+        return float(_special().bdtr(count, trials, 0.5))
+    tosses: int = 2**trials
+    return sum(math.comb(trials, number) for number in range(count + 1)) / tosses
 
 
 def binomial_above(count: int, trials: int, share: float) -> float:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dbdyno.stats.distributions import binomial_up_to, t_percentile
+from dbdyno.stats.distributions import even_binomial_up_to, t_percentile
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def median_interval(values: ArrayLike, confidence: float = 0.95) -> MedianInterv
     n = x.size
     best = None
     for k in range(1, n // 2 + 1):
-        coverage = 1 - 2 * binomial_up_to(k - 1, n, 0.5)
+        coverage = 1 - 2 * even_binomial_up_to(k - 1, n)
         if coverage < confidence:
             break
         best = MedianInterval(float(x[k - 1]), float(x[n - k]), coverage)
