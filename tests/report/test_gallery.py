@@ -13,6 +13,7 @@ import pytest
 from made_up_runs import World, write_study
 from made_up_studies import SMALL
 
+from dbdyno.cli import call
 from dbdyno.errors import StoreError
 from dbdyno.report.page.gallery import Gallery, gallery, write_gallery
 from dbdyno.report.page.gallery_page import Entry, Measure, gallery_page, place_of
@@ -119,6 +120,22 @@ def test_only_a_gallery_is_written_over(tmp_path: Path) -> None:
     kept = {file.name for file in (tmp_path / "site").iterdir()}
     assert kept == {"CNAME", "gallery.json", "index.html"}
     assert (other / "thesis.txt").read_text() == "mine"
+
+
+def test_the_command_writes_the_site_and_refuses_before_it_works(
+    stores: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    site = tmp_path / "site"
+    assert call(["gallery", str(stores[0]), "--out", str(site), "--title", "Ours"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out == f"{site / 'index.html'}\n"
+    assert "journal" in shown.err
+    assert "<h1>Ours</h1>" in (site / "index.html").read_text()
+    (site / "gallery.json").unlink()
+    assert call(["gallery", str(stores[0]), "--out", str(site)]) == StoreError.exit_code
+    assert "journal" not in capsys.readouterr().err
+    assert call(["gallery", str(tmp_path / "none"), "--out", str(site)]) == 2
+    assert call(["gallery", str(stores[0]), "--out", str(site), "--url", "ftp://x"]) == 2
 
 
 def test_a_store_without_a_complete_run_makes_no_site(tmp_path: Path) -> None:

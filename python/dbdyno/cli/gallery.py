@@ -41,9 +41,11 @@ def gallery(stores: tuple[Path, ...], out: Path, title: str, url: str, only_list
         if not store.is_dir():
             raise UsageError(f"there is no store {store}")
     # Drawing takes half a second to import: only who draws pays for it.
-    from dbdyno.report.page.gallery import INDEX, write_gallery
+    from dbdyno.report.page.gallery import INDEX, files_before, write_gallery
     from dbdyno.report.page.gallery import gallery as make
 
+    if not only_list:
+        files_before(out)  # It is refused before all the work, not after.
     made = make(stores, title=title, url=url, tell=lambda name: say(name, err=True))
     for place, why in made.left_out.items():
         say(f"left out: {place}: {why}", err=True)

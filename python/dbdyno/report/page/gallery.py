@@ -92,7 +92,7 @@ def write_gallery(made: Gallery, folder: Path) -> None:
     Raises `StoreError` for a folder that has files and no gallery, or can't be written.
     """
     try:
-        before = _files_before(folder)
+        before = files_before(folder)
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in made.files.items():
             (folder / name).write_bytes(content)
@@ -104,8 +104,9 @@ def write_gallery(made: Gallery, folder: Path) -> None:
         ) from error
 
 
-def _files_before(folder: Path) -> set[str]:
-    """Names of the files of an earlier gallery."""
+def files_before(folder: Path) -> set[str]:
+    """Names of the files of an earlier gallery. Raises `StoreError` for a folder that has files
+    and no gallery."""
     if not folder.exists() or not any(folder.iterdir()):
         return set()
     try:
