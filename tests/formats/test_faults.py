@@ -6,10 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from dbdyno.conduct.fault_rules import fault_words
 from dbdyno.conduct.load import load_study
 from dbdyno.design.batches import why_not_turns
+from dbdyno.design.cells import cells
 from dbdyno.errors import StudyError
 from dbdyno.formats.study import read_study
+from dbdyno.model import load_of
 from dbdyno.model.fault import Fault
 
 STUDY = """\
@@ -179,3 +182,49 @@ def test_members_are_named_by_role_or_name(tmp_path: Path, member: str) -> None:
     (fault,) = load_study(str(file)).study.load.faults
 
     assert fault.member == member
+
+
+LEVELS = """
+[factor.fault.none]
+load = { fault = [] }
+[factor.fault.pause]
+load = { fault = [{ do = "pause", for = "2 s", at = "3 s" }] }
+[factor.fault.stop]
+load = { fault = [{ do = "stop", member = "active", for = "1 s" }] }
+"""
+
+
+def test_faults_may_be_levels_in_place_of_the_studys(tmp_path: Path) -> None:
+    file = written(tmp_path, 'do = "kill"\nfor = "2 s"\nat = "9 s"' + LEVELS)
+
+    study = load_study(str(file)).study
+
+    loads = {cell.levels["fault"]: load_of(study.load, cell) for cell in cells(study)}
+    assert {name: [fault.do for fault in load.faults] for name, load in loads.items()} == {
+        "none": [],
+        "pause": ["pause"],
+        "stop": ["stop"],
+    }
+    assert why_not_turns(study) is not None
+    assert list(fault_words(study))[:3] == [
+        "9 s: kill active for 2 s",
+        "none: none",
+        "pause: 3 s: pause active for 2 s",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "problem"),
+    [
+        ('at = "3 s"', 'at = "59 s"', "at 59 s plus 2 s a fault outlasts the window"),
+        ('member = "active"', 'member = "primary"', "there is no `primary` in every cell"),
+    ],
+)
+def test_a_wrong_fault_of_a_level_is_refused_with_its_line(
+    right: str, wrong: str, problem: str, tmp_path: Path
+) -> None:
+    file = written(tmp_path, 'do = "kill"\nfor = "2 s"' + LEVELS.replace(right, wrong))
+    (line,) = (n for n, text in enumerate(file.read_text().splitlines(), 1) if wrong in text)
+
+    with pytest.raises(StudyError, match=f"study.toml:{line}: .*{problem}"):
+        load_study(str(file))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
+from dbdyno.conduct.level_loads import load_path
 from dbdyno.conduct.topology import planned_members
 from dbdyno.design.cells import cells
 from dbdyno.formats.nearest import nearest_hint
 from dbdyno.formats.study import StudyFile
-from dbdyno.model import OWN_HOST_PARTS, Cell, Study
+from dbdyno.model import OWN_HOST_PARTS, Cell, Study, load_of
+from dbdyno.model.cell_load import FAULTS
 from dbdyno.model.fault import ACTIVE, PROMOTIONS, Fault, timetable
 from dbdyno.servers import Provision, Source, parse_provision
 from dbdyno.servers.registry import KINDS
@@ -22,9 +25,10 @@ _KINDS = ("postgresql", "mysql", "mariadb")
 def check_faults(loaded: StudyFile) -> None:
     """Raises `StudyError` for a fault that a cell can't have."""
     for cell in cells(loaded.study):
-        for number, fault in enumerate(loaded.study.load.faults):
+        place = (*load_path(loaded, cell, FAULTS), "fault") if FAULTS in cell.load else ("fault",)
+        for number, fault in enumerate(load_of(loaded.study.load, cell).faults):
             for key, message, hint in _wrong(cell, fault):
-                raise loaded.error(("fault", str(number), key), message, hint=hint)
+                raise loaded.error((*place, str(number), key), message, hint=hint)
 
 
 def _wrong(cell: Cell, fault: Fault) -> Iterator[tuple[str, str, str | None]]:
@@ -90,8 +94,19 @@ def _wrong_promotion(
 
 
 def fault_words(study: Study) -> Iterator[str]:
-    """The timetable of a window, for people; each run draws its own random times."""
-    for due in timetable(study.load.faults, study.load.measure_s or 0.0, 0):
+    """The timetable of a window, for people; each run draws its own random times. A level's own
+    begins with its name."""
+    yield from _words(study.load.faults, study)
+    for factor in study.factors:
+        for level in factor.levels:
+            if FAULTS in level.load:
+                own = replace(cells(study)[0], load=level.load)
+                listed = list(_words(load_of(study.load, own).faults, study)) or ["none"]
+                yield from (f"{level.name}: {words}" for words in listed)
+
+
+def _words(faults: Sequence[Fault], study: Study) -> Iterator[str]:
+    for due in timetable(faults, study.load.measure_s or 0.0, 0):
         fault = due.fault
         at = f"{due.at_s:g} s" if fault.at_s is not None else f"at random, such as {due.at_s:.1f} s"
         yield f"{at}: {fault.do} {fault.member} for {fault.for_s:g} s"

@@ -8,8 +8,14 @@ from dbdyno.design.cells import cells
 from dbdyno.formats.key_path import KeyPath
 from dbdyno.formats.study import StudyFile, deciding_level
 from dbdyno.model import GROUPS, MAIN, Cell, Closed, Level, Study, load_of
+from dbdyno.model.cell_load import FAULTS
 
-KEYS = {"think_time_s": "think_time", "prepared_statements": "statements", GROUPS: "group"}
+KEYS = {
+    "think_time_s": "think_time",
+    "prepared_statements": "statements",
+    GROUPS: "group",
+    FAULTS: "fault",
+}
 """What a level changes of the load → its key in the file, where that is another."""
 
 

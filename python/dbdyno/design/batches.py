@@ -31,7 +31,7 @@ def why_not_turns(study: Study) -> str | None:
     load, design = study.load, study.design
     if load.find_max is not None:
         return "each cell is searched at rates of its own"
-    if load.faults:
+    if load.faults or any(level.load.get("faults") for f in study.factors for level in f.levels):
         return "each cell's faults have the processors to themselves"
     if load.measure_s is None or load.events is not None:
         return "a window that ends after a number of events can't be cut into turns"

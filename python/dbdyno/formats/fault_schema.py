@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from dbdyno.formats.load_schema import Duration, LoadTable, Table
+from dbdyno.formats.load_schema import Duration, LevelLoadTable, LoadTable, Table
+from dbdyno.model.cell_load import FAULTS, fault_values
 from dbdyno.model.fault import ACTIVE, Fault, FaultAction, timetable
 
 Complaint = tuple[tuple[str, ...], str, str | None]
@@ -51,11 +53,35 @@ class FaultTable(Table):
         return other and f"expected a program on the path or an absolute path; found `{other}`"
 
 
-def fault_complaints(tables: Sequence[FaultTable], load: LoadTable) -> Iterator[Complaint]:
-    """All that is wrong with the faults' timetable in this load."""
+class FaultyLoadTable(LevelLoadTable):
+    """What a level changes of the load, its faults included."""
+
+    fault: list[FaultTable] | None = None
+    """In place of the study's; empty: none."""
+
+    def changes(self, folder: Path) -> dict[str, object]:
+        """As a level has them, by names of the model."""
+        changes = super().changes(folder)
+        if self.fault is not None:
+            changes[FAULTS] = [fault_values(table.fault()) for table in self.fault]
+        return changes
+
+
+def all_fault_complaints(
+    tables: Mapping[tuple[str, ...], Sequence[FaultTable]], load: LoadTable
+) -> Iterator[Complaint]:
+    """All that is wrong with the faults in this load. `tables`: path of the study's, and of a
+    level's, to them."""
+    if load.ledger and not any(tables.values()):
+        yield ("load", "ledger"), "`ledger` counts what faults lose, and there are none", None
+    for place, listed in tables.items():
+        for path, message, hint in _complaints(listed, load):
+            yield (*place, *path[1:]), message, hint
+
+
+def _complaints(tables: Sequence[FaultTable], load: LoadTable) -> Iterator[Complaint]:
+    """In one timetable; paths begin with `fault`."""
     if not tables:
-        if load.ledger:
-            yield ("load", "ledger"), "`ledger` counts what faults lose, and there are none", None
         return
     if load.measure is None or load.events is not None:
         yield ("fault", "0"), "faults need a window of a known length", 'such as measure = "60 s"'

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from dbdyno.errors import StudyError
 from dbdyno.formats.complaint import complaint
-from dbdyno.formats.fault_schema import fault_complaints
+from dbdyno.formats.fault_schema import all_fault_complaints
 from dbdyno.formats.key_path import KeyPath, level_path
 from dbdyno.formats.lead_rules import lead_complaints
 from dbdyno.formats.load_schema import LevelLoadTable, LoadTable, Pace
@@ -213,7 +213,7 @@ def _build(
     _check_most_clients(factors, document.load, fail)
     listed = isinstance(merged.get("leads"), list)
     leading = lead_complaints(document, every, factors, scale=scale, listed=listed)
-    faulty = fault_complaints(document.fault, document.load)
+    faulty = all_fault_complaints(document.all_faults(), document.load)
     for wrong in (*search_complaints(document), *faulty, *leading):
         raise fail(*wrong)
     scripts = document.workload.script

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, Self
 
 from pydantic import (
@@ -23,10 +23,10 @@ from dbdyno.formats.answer_schema import (
     PublishedTable,
     answer_text,
 )
-from dbdyno.formats.fault_schema import FaultTable
+from dbdyno.formats.fault_schema import FaultTable, FaultyLoadTable
+from dbdyno.formats.key_path import KeyPath, level_path
 from dbdyno.formats.load_schema import (
     Duration,
-    LevelLoadTable,
     LoadTable,
     Name,
     Options,
@@ -101,7 +101,7 @@ class ServerTable(Table):
     c_functions: Files = Field(default=[])
     proxy: ProxyTable | None = None
     topology: Name | None = None
-    load: LevelLoadTable = LevelLoadTable()
+    load: FaultyLoadTable = FaultyLoadTable()
     most_clients: Annotated[int, Field(ge=1)] | None = None
 
     _of_topology: dict[str, object] = PrivateAttr(default_factory=dict)
@@ -139,7 +139,7 @@ class LevelTable(Table):
     connection: ConnectionTable = ConnectionTable()
     c_functions: Files = Field(default=[])
     proxy: ProxyTable | None = None
-    load: LevelLoadTable = LevelLoadTable()
+    load: FaultyLoadTable = FaultyLoadTable()
     most_clients: Annotated[int, Field(ge=1)] | None = None
 
 
@@ -240,3 +240,13 @@ class StudyDocument(Table):
     fault: list[FaultTable] = Field(default=[])
     design: DesignTable = DesignTable()
     chart: list[ChartTable] = Field(default=[])
+
+    def all_faults(self) -> Mapping[KeyPath, Sequence[FaultTable]]:
+        """Path in the file → the faults there: the study's, and a level's own."""
+        loads: dict[KeyPath, FaultyLoadTable] = {
+            ("server", name): table.load for name, table in self.server.items()
+        }
+        for factor, tables in self.factor.items():
+            loads |= {level_path(factor, name): table.load for name, table in tables.items()}
+        named = {(*path, "load", "fault"): load.fault or [] for path, load in loads.items()}
+        return {("fault",): self.fault, **named}

@@ -10,6 +10,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, get_args
 
+from dbdyno.model.fault import Fault
 from dbdyno.model.load import Arrival, Closed, Group, Load, Replay, Steps
 from dbdyno.model.plan import Cell
 
@@ -17,6 +18,7 @@ GROUPS = "groups"
 """The change that names groups: name → their values, beside or in place of the study's."""
 
 ARRIVAL = "arrival"
+FAULTS = "faults"
 
 _KINDS: Mapping[str, Any] = {kind.kind: kind for kind in get_args(Arrival)}
 
@@ -28,6 +30,8 @@ def load_of(load: Load, cell: Cell) -> Load:
     changes: dict[str, Any] = {k: v for k, v in cell.load.items() if k != GROUPS}
     if ARRIVAL in changes:
         changes[ARRIVAL] = _arrival(changes[ARRIVAL])
+    if FAULTS in changes:
+        changes[FAULTS] = tuple(_fault(values) for values in changes[FAULTS])
     groups = {group.name: group for group in load.groups}
     groups |= {name: _group(name, values) for name, values in groups_of(cell.load).items()}
     return replace(load, **changes, groups=tuple(groups.values()))
@@ -71,6 +75,17 @@ def group_values(group: Group) -> dict[str, object]:
     if not group.entry:
         del values["entry"]  # Cells from before there were entries stay the same.
     return values
+
+
+def fault_values(fault: Fault) -> dict[str, object]:
+    """A fault as plain values."""
+    values = asdict(fault)
+    return {**values, "apply": list(fault.apply), "undo": list(fault.undo)}
+
+
+def _fault(values: Mapping[str, Any]) -> Fault:
+    words = {name: tuple(values[name]) for name in ("apply", "undo")}
+    return Fault(**{**values, **words})
 
 
 def _arrival(values: Mapping[str, Any]) -> Arrival:
