@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from made_up_runs import World, write_study
+from made_up_runs import World, page_of, write_study
 from made_up_studies import SMALL
 from test_sampled import sample
 
@@ -29,7 +29,9 @@ def rate(_run: PlannedRun, _step: Step, _second: int) -> float:
     return RATE
 
 
-def tables(folder: Path, sources: set[str]) -> list[Table]:
+def written(folder: Path, sources: set[str]) -> Path:
+    """A store of runs with these sources."""
+
     def samples(_run: PlannedRun) -> tuple[Sample, ...]:
         return tuple(
             sample(second, source, metric, busy * second / 2, instance)
@@ -39,12 +41,16 @@ def tables(folder: Path, sources: set[str]) -> list[Table]:
             if source in sources
         )
 
-    store = write_study(folder, SMALL, World(rate, samples=samples))
+    return write_study(folder, SMALL, World(rate, samples=samples))
+
+
+def tables(store: Path) -> list[Table]:
     return list(work_tables(analyse(gather(store, "study"))))
 
 
 def test_each_party_has_its_share_of_the_processor_time(tmp_path: Path) -> None:
-    (table,) = tables(tmp_path, {"process", "member"})
+    store = written(tmp_path, {"process", "member"})
+    (table,) = tables(store)
 
     rows = [
         dict(zip((column.name for column in table.columns), row, strict=True))
@@ -55,7 +61,8 @@ def test_each_party_has_its_share_of_the_processor_time(tmp_path: Path) -> None:
     assert [row["who"] for row in first] == ["clients", "proxies", "primary", "replica-1"]
     assert [row["share"] for row in first] == pytest.approx([0.1, 0.2, 0.4, 0.3])
     assert [row["processors"] for row in first] == pytest.approx([0.1, 0.2, 0.4, 0.3], rel=1e-3)
+    assert table.title in page_of(store)
 
 
 def test_a_single_server_has_no_such_table(tmp_path: Path) -> None:
-    assert tables(tmp_path, {"process"}) == []
+    assert tables(written(tmp_path, {"process"})) == []
