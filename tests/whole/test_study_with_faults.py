@@ -41,17 +41,21 @@ for = "1 s"
 do = "kill"
 at = "5 s"
 for = "1 s"
+during = "{during}"
 
 [design]
 blocks = 1
 """
 
 
-@pytest.mark.parametrize("provision", ["postgresql@system", "mariadb@system"])
+@pytest.mark.parametrize(
+    ("provision", "during"),
+    [("postgresql@system", "SELECT pg_sleep(30)"), ("mariadb@system", "SELECT SLEEP(30)")],
+)
 def test_a_paused_and_killed_server_is_back_and_has_lost_nothing(
-    provision: str, tmp_path: Path
+    provision: str, during: str, tmp_path: Path
 ) -> None:
-    (tmp_path / "study.toml").write_text(STUDY.format(provision=provision))
+    (tmp_path / "study.toml").write_text(STUDY.format(provision=provision, during=during))
 
     done = dbdyno("run", "study.toml", "--store", "store", folder=tmp_path)
 
@@ -61,6 +65,7 @@ def test_a_paused_and_killed_server_is_back_and_has_lost_nothing(
     (summary,) = json.loads((folder / "summary.json").read_text())
     paused, killed = summary["faults"]
     assert [paused["do"], killed["do"]] == ["pause", "kill"]
+    assert [paused["met_statement"], killed["met_statement"]] == [None, True]
     for fault in (paused, killed):
         away_ms = (fault["back_ns"] - fault["at_ns"]) / 1e6
         assert away_ms >= 1000

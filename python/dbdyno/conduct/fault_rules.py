@@ -109,4 +109,5 @@ def _words(faults: Sequence[Fault], study: Study) -> Iterator[str]:
     for due in timetable(faults, study.load.measure_s or 0.0, 0):
         fault = due.fault
         at = f"{due.at_s:g} s" if fault.at_s is not None else f"at random, such as {due.at_s:.1f} s"
-        yield f"{at}: {fault.do} {fault.member} for {fault.for_s:g} s"
+        during = f", during `{fault.during}`" if fault.during else ""
+        yield f"{at}: {fault.do} {fault.member} for {fault.for_s:g} s{during}"

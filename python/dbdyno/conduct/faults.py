@@ -16,6 +16,7 @@ from typing import Any
 
 from dbdyno.conduct.acts.act import Scene, port_of
 from dbdyno.conduct.acts.registry import ACTS
+from dbdyno.conduct.during import During
 from dbdyno.errors import ServerError
 from dbdyno.model.fault import ACTIVE, DueFault, FaultResult
 from dbdyno.servers import Server
@@ -78,11 +79,15 @@ class Faults:
         fault = due.fault
         member = self._member(fault.member, random)
         act = ACTS[fault.do](Scene(self.server, member, fault))
+        during = During(member, fault.during) if fault.during else None
+        met = None if during is None else during.begin()
         begun = act.begin()
         try:
             self._over.wait(max(0.0, fault.for_s - (time.monotonic_ns() - begun.at_ns) / 1e9))
         finally:
             act.end()
+            if during is not None:
+                during.end()
         back_ns = time.monotonic_ns() - self.origin_ns
         promoted_ns = begun.promoted_ns
         result = FaultResult(
@@ -90,6 +95,7 @@ class Faults:
             fault.do,
             member.name,
             back_ns,
+            met_statement=met,
             promoted=begun.promoted,
             promoted_ms=None if promoted_ns is None else (promoted_ns - begun.at_ns) / 1e6,
         )

@@ -66,7 +66,7 @@ FIRST: Mapping[type, tuple[str, ...]] = {
 
 LATER: Mapping[type, Mapping[str, object]] = {
     Load: {"find_max": None, "faults": (), "ledger": 0},
-    Fault: {"apply": (), "undo": ()},
+    Fault: {"apply": (), "undo": (), "during": ""},
     Group: {"entry": ""},
     Cell: {
         "host": {},

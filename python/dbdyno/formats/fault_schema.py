@@ -27,6 +27,7 @@ class FaultTable(Table):
     times: Annotated[int, Field(ge=1, le=1000)] = 1
     apply: tuple[str, ...] = ()
     undo: tuple[str, ...] = ()
+    during: str = ""
 
     def fault(self) -> Fault:
         """As the load has it."""
@@ -40,6 +41,7 @@ class FaultTable(Table):
             self.times,
             self.apply,
             self.undo,
+            self.during,
         )
 
     def wrong_command(self) -> str | None:

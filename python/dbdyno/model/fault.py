@@ -47,6 +47,8 @@ class Fault:
     """Of `command`: a program and its arguments."""
     undo: tuple[str, ...] = ()
     """Of `command`: what takes it back; harmless where there is nothing to take back."""
+    during: str = ""
+    """A statement that the lab sends to the member, just before; empty: none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,8 @@ class FaultResult:
     outage_ms: dict[str, float] = field(default_factory=dict)
     """Probe → its longest time between two successes that are next to each other. No less than the
     time between two probes."""
+    met_statement: bool | None = None
+    """Whether `Fault.during` still ran when the fault began; `None`: there is none."""
     promoted: str = ""
     """The member that took its place, if one did."""
     promoted_ms: float | None = None

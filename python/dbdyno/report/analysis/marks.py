@@ -86,6 +86,7 @@ def load_marks(span: Span, study: Study) -> Iterator[Mark]:
     for fault in summary.faults if summary else ():
         length_s = (fault.back_ns - fault.at_ns) / 1e9
         text = f"{fault.do} of {fault.member}, back after {length_s:.3g} s"
+        text += "; the statement it was to meet had ended" if fault.met_statement is False else ""
         text += f"; {fault.promoted} took its place" if fault.promoted else ""
         yield Mark(FAULT, span.origin_ns + fault.at_ns, span.origin_ns + fault.back_ns, text)
     for turn in turns:
