@@ -17,13 +17,14 @@ pub type Target = (&'static str, fn(&[u8]));
 
 /// All of them.
 #[allow(dead_code, reason = "the fuzz project names them one by one")]
-pub const TARGETS: [Target; 6] = [
+pub const TARGETS: [Target; 7] = [
     ("postgres_handshake", postgres_handshake),
     ("mysql_handshake", mysql_handshake),
     ("postgres_reply", postgres_reply),
     ("mysql_reply", mysql_reply),
     ("mysql_compression", mysql_compression),
     ("resp_reply", resp_reply),
+    ("mongodb_reply", mongodb_reply),
 ];
 
 /// Messages of a PostgreSQL that shakes hands.
@@ -212,6 +213,62 @@ fn read_values(session: &Session, reply: &[u8], said: &mut Vec<String>) {
             Ok(Some(item)) => said.push(format!("{item:?}")),
             Ok(None) => return,
             Err(error) => return said.push(error.to_string()),
+        }
+    }
+}
+
+/// Answers of a MongoDB: their heads, and every value in them.
+pub fn mongodb_reply(data: &[u8]) {
+    let [cut, bytes @ ..] = data else { return };
+    let whole = answers_to_documents(&[bytes]);
+    let (first, second) = bytes.split_at(usize::from(*cut).min(bytes.len()));
+    let cut = answers_to_documents(&[first, second]);
+    assert_eq!(whole, cut, "the same, however the bytes are cut");
+}
+
+/// As `answers`, to two commands of documents, one after the other.
+fn answers_to_documents(pieces: &[&[u8]]) -> Vec<String> {
+    let (mut said, mut out, mut buffer) = (Vec::new(), Vec::new(), Vec::new());
+    let mut session = Session::unconnected_mongodb();
+    let find = b"\x0f\0\0\0\x10find\0\x01\0\0\0\0";
+    assert!(session.document(find, None, &mut out).is_ok());
+    for piece in pieces {
+        buffer.extend_from_slice(piece);
+        loop {
+            match session.feed(&buffer) {
+                Err(error) => {
+                    said.push(error.to_string());
+                    return said;
+                }
+                Ok(Progress::Done { reply, consumed }) => {
+                    said.push(format!("{reply:?}"));
+                    if let Ok(Some(document)) = session.answer(&buffer[..consumed]) {
+                        read_document(document, 0, &mut said);
+                    }
+                    buffer.drain(..consumed);
+                    assert!(session.document(find, None, &mut out).is_ok());
+                }
+                Ok(_) => break,
+            }
+        }
+    }
+    said
+}
+
+/// All values of a document, and of those within it.
+fn read_document(document: &[u8], depth: u32, said: &mut Vec<String>) {
+    use driver::bson::{DEPTH_MAX, Value, elements};
+    let elements = match elements(document) {
+        Ok(elements) => elements,
+        Err(error) => return said.push(error.to_string()),
+    };
+    for element in elements {
+        said.push(format!("{element:?}"));
+        if let Ok(Value::Document(inside) | Value::Array(inside)) =
+            element.map(|element| element.value)
+            && depth < DEPTH_MAX
+        {
+            read_document(inside, depth + 1, said);
         }
     }
 }

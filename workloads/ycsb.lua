@@ -4,7 +4,7 @@
 -- and people have workload files of their own. How to read it: throughput of all operations, and
 -- response times by label, which are YCSB's operations. docs/workloads/ycsb.md
 --
--- Runs on MySQL, MariaDB, PostgreSQL, SQLite, Valkey and Redis.
+-- Runs on MySQL, MariaDB, PostgreSQL, SQLite, Valkey, Redis and MongoDB.
 
 local draw = require("parts.ycsb_draw")
 local file = require("parts.ycsb_file")
@@ -28,7 +28,8 @@ local inserted, last = 0, 0
 local mix, kinds = {}, {}
 
 local function family()
-  return require(sysbench.opt.db_driver == "redis" and "parts.ycsb_hashes" or "parts.ycsb_rows")
+  local other = { redis = "parts.ycsb_hashes", mongodb = "parts.ycsb_documents" }
+  return require(other[sysbench.opt.db_driver] or "parts.ycsb_rows")
 end
 
 -- A function that makes the text of a field.

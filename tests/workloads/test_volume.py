@@ -21,6 +21,7 @@ LOADS: dict[str, dict[str, Option]] = {
     "cpu_bound": {},
     "dbstress_like": {"objects": 50, "histories": 3},
     "ddl_storm": {"schemas": 1, "tables": 3},
+    "doc_oltp": {"tables": 2, "table_size": 30},
     "full_text": {"pages": 7, "page_words": 20, "entries": 30},
     "imdb_like": {"titles": 40, "users": 30},
     "insert_benchmark": {"tables": 2},
@@ -37,8 +38,8 @@ AS_SYSBENCH = ("oltp_", "select_random_", "bulk_insert")
 """Tables of sysbench's scripts, whose figures are known by name."""
 ONLY_MYSQL = ("full_text",)
 NOT_SQLITE = ("imdb_like",)
-ONLY_KEYS = ("keys",)
-"""Not for SQL: `test_keys.py` counts them."""
+NO_SQL = ("keys", "doc_oltp")
+"""`test_keys.py` and `test_documents.py` count what they make."""
 
 
 def volume(script: str, options: dict[str, Option]) -> Volume | None:
@@ -78,7 +79,7 @@ def _defaults(page: ScriptPage) -> list[tuple[str, Option]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("script", sorted(LOADS.keys() - set(ONLY_KEYS)))
+@pytest.mark.parametrize("script", sorted(LOADS.keys() - set(NO_SQL)))
 def test_as_many_rows_are_loaded_as_were_told(driven: Driven, script: str) -> None:
     if driven.driver == "sqlite" and script in (*NOT_SQLITE, *ONLY_MYSQL):
         pytest.skip("not for SQLite")

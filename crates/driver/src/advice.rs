@@ -31,6 +31,7 @@ pub fn advice(target: &Target, sqlstate: &str, number: i64) -> Option<&'static s
         Target::Postgresql(_) => postgresql(sqlstate),
         Target::Mysql(_) => mysql(number),
         Target::Redis(_) => redis(sqlstate),
+        Target::Mongodb(_) => mongodb(sqlstate),
     }
 }
 
@@ -132,6 +133,31 @@ fn redis(code: &str) -> Option<&'static str> {
         _ => return None,
     })
 }
+
+/// By the name of the server's error.
+fn mongodb(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "DuplicateKey" => {
+            "the document exists already: run `cleanup` and `prepare` again, or let the error \
+             policy ignore this error"
+        }
+        "AuthenticationFailed" => {
+            "check user and password, and the database that has the user (`authSource`)"
+        }
+        "Unauthorized" => ACCESS,
+        "NamespaceNotFound" => MISSING_COLLECTION,
+        "MaxTimeMSExpired" | "ExceededTimeLimit" => LIMIT,
+        "OutOfDiskSpace" => DISK,
+        "CommandNotFound" | "NotImplemented" | "CommandNotSupported" => {
+            "this server lacks the command, or what it was asked: use another, or leave it out"
+        }
+        "NotWritablePrimary" | "NotPrimaryNoSecondaryOk" => READ_ONLY,
+        _ => return None,
+    })
+}
+
+const MISSING_COLLECTION: &str = "the script's `prepare` creates the collections: run it first, \
+    with the same options";
 
 #[cfg(test)]
 mod tests {

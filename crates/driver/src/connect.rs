@@ -8,6 +8,7 @@ use record::Target;
 use crate::connect_error::ConnectError;
 use crate::dial::{address_of, endpoint_of};
 use crate::error::ProtocolError;
+use crate::mongodb;
 use crate::mysql;
 use crate::null::NullSession;
 use crate::postgres;
@@ -90,6 +91,9 @@ fn connect_to<'a>(
         }
         Target::Redis(target) => {
             Ok(redis::connect(target, ordinal, timeout, tell)?.map(Session::Redis))
+        }
+        Target::Mongodb(target) => {
+            Ok(mongodb::connect(target, ordinal, timeout, tell)?.map(Session::Mongodb))
         }
         Target::Scripted { plan } => Ok(Connected {
             session: Session::Scripted(ScriptedSession::new(plan)),

@@ -9,6 +9,7 @@
 //! Nothing above this crate names a wire type.
 
 mod advice;
+pub mod bson;
 mod bulk;
 mod channel;
 mod connect;
@@ -16,7 +17,9 @@ mod connect_error;
 mod dial;
 mod error;
 mod load;
+mod mongodb;
 mod mysql;
+mod native_load;
 mod null;
 mod number;
 mod over;
@@ -35,6 +38,7 @@ mod table;
 mod tls;
 mod traits;
 mod transport;
+mod unconnected;
 mod value;
 
 pub use advice::{advice, connect_advice};
@@ -44,6 +48,7 @@ pub use connect::{Connected, connect, connect_telling};
 pub use connect_error::ConnectError;
 pub use error::{ProtocolError, ServerError};
 pub use load::{Form, wrong_row_count};
+pub use mongodb::class_of_document;
 pub use over::Over;
 pub use peer::Peer;
 pub use redis::class_of_command;

@@ -1,6 +1,7 @@
 //! The driver that answers at once: the remaining cost of a run is the engine's own, which every
 //! report shows beside the servers'.
 
+use crate::mongodb::class_of_document;
 use crate::redis::class_of_command;
 use crate::reply::{Class, Reply, StatementId, Tally};
 use crate::value::Value;
@@ -24,6 +25,11 @@ impl NullSession {
             _ => Class::Other,
         };
         reply(class)
+    }
+
+    /// Answers a command of documents by its name.
+    pub fn document(&mut self, command: &[u8]) -> Reply {
+        reply(class_of_document(command).unwrap_or(Class::Other))
     }
 
     /// Remembers the class of the statement.

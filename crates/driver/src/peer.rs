@@ -18,6 +18,10 @@ const SSL_REQUEST: &[u8] = &[0, 0, 0, 8, 4, 210, 22, 47];
 /// HTTP servers answer it with a page, Redis with an error.
 const GET: &[u8] = b"GET / HTTP/1.0\r\n\r\n";
 
+/// MongoDB's hello, as a command for `admin`: request 1, by OP_MSG.
+const HELLO: &[u8] = b"\x34\0\0\0\x01\0\0\0\0\0\0\0\xdd\x07\0\0\0\0\0\0\0\
+    \x1f\0\0\0\x10hello\0\x01\0\0\0\x02$db\0\x06\0\0\0admin\0\0";
+
 /// A kind of server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Peer {
@@ -33,6 +37,8 @@ pub enum Peer {
     Ssh,
     /// Redis or Valkey.
     Redis,
+    /// MongoDB, or a server that speaks its protocol.
+    Mongodb,
     /// Mail or FTP: they greet in the same way.
     Mail,
     /// It expects TLS from the first byte on.
@@ -48,6 +54,7 @@ impl fmt::Display for Peer {
             Self::Http => "an HTTP server",
             Self::Ssh => "an SSH server",
             Self::Redis => "a Valkey or Redis server",
+            Self::Mongodb => "a MongoDB server",
             Self::Mail => "a mail or FTP server",
             Self::Tls => "a server that expects TLS from the first byte on",
         })
@@ -59,9 +66,15 @@ pub(crate) fn recognise(first: &[u8]) -> Option<Peer> {
     let begins = |words: &[&[u8]]| words.iter().any(|word| first.starts_with(word));
     match first {
         _ if begins(&[b"SSH-"]) => Some(Peer::Ssh),
+        // To a web browser, MongoDB says so in words.
+        _ if begins(&[b"HTTP/"]) && memchr::memmem::find(first, b"MongoDB").is_some() => {
+            Some(Peer::Mongodb)
+        }
         _ if begins(&[b"HTTP/", b"<html", b"<HTML", b"<!DOCTYPE"]) => Some(Peer::Http),
         _ if begins(&[b"-ERR ", b"-NOAUTH ", b"-DENIED "]) => Some(Peer::Redis),
         _ if begins(&[b"220 ", b"220-"]) => Some(Peer::Mail),
+        // OP_MSG, in a header of 16 bytes.
+        [_, _, _, 0..=2, _, _, _, _, _, _, _, _, 0xdd, 7, 0, 0, ..] => Some(Peer::Mongodb),
         // An alert, version 3.x.
         [21, 3, ..] => Some(Peer::Tls),
         // A frame of 5 bytes (little-endian): a notice sent as greeting.
@@ -77,13 +90,13 @@ pub(crate) fn recognise(first: &[u8]) -> Option<Peer> {
 /// Probes the server over connections of its own, until `deadline`, after a client has waited in
 /// vain. `None`: no answer, or an unknown one.
 pub(crate) fn ask(endpoint: &Endpoint, deadline: Instant) -> Option<Peer> {
-    [SSL_REQUEST, GET].iter().find_map(|question| {
+    [SSL_REQUEST, GET, HELLO].iter().find_map(|question| {
         let deadline = deadline.min(Instant::now() + ANSWER_LIMIT);
         let mut socket = open_socket(endpoint, deadline).ok()?;
         socket.set_write_timeout(Some(time_left(deadline).ok()?)).ok()?;
         socket.write_all(question).ok()?;
         socket.set_read_timeout(Some(time_left(deadline).ok()?)).ok()?;
-        let mut first = [0; 64];
+        let mut first = [0; 256];
         let size = socket.read(&mut first).ok()?;
         match &first[..size] {
             b"S" | b"N" if *question == SSL_REQUEST => Some(Peer::Postgresql),
@@ -104,6 +117,11 @@ mod tests {
         check(b"SSH-2.0-OpenSSH_9.2\r\n", Some(Peer::Ssh));
         check(b"HTTP/1.1 400 Bad Request\r\n", Some(Peer::Http));
         check(b"-ERR wrong number of arguments for 'get' command\r\n", Some(Peer::Redis));
+        let browser =
+            b"HTTP/1.0 200 OK\r\nContent-Length: 85\r\n\r\nIt looks like you are trying to \
+            access MongoDB over HTTP on the native driver port.\r\n";
+        check(browser, Some(Peer::Mongodb));
+        check(b"\x21\x01\0\0\x01\0\0\0\x01\0\0\0\xdd\x07\0\0", Some(Peer::Mongodb));
         check(b"220 mail.example ESMTP\r\n", Some(Peer::Mail));
         check(&[21, 3, 1, 0, 2, 2, 40], Some(Peer::Tls));
         check(b"\x05\0\0\0\x0b\x08\x05\x1a\0", Some(Peer::MysqlX));

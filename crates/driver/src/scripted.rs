@@ -50,6 +50,11 @@ impl ScriptedSession {
         self.plan_reply(reply);
     }
 
+    pub(crate) fn document(&mut self, command: &[u8]) {
+        let reply = self.answers.document(command);
+        self.plan_reply(reply);
+    }
+
     pub(crate) fn prepare(&mut self, sql: &[u8]) -> StatementId {
         self.answers.prepare(sql)
     }

@@ -2,10 +2,8 @@
 
 use std::mem::MaybeUninit;
 
-use wire_mysql::Agreed;
-
 use crate::error::ProtocolError;
-use crate::load::Form;
+use crate::mongodb::MongodbSession;
 use crate::mysql::MysqlSession;
 use crate::null::NullSession;
 use crate::over::Over;
@@ -31,43 +29,23 @@ pub enum Session {
     Mysql(MysqlSession),
     /// A Valkey or Redis server.
     Redis(RedisSession),
+    /// A server that speaks MongoDB's protocol.
+    Mongodb(MongodbSession),
 }
 
-const NO_STATEMENTS: ProtocolError =
-    ProtocolError::Misuse("a server of keys takes no statements: send commands (dbdyno.keys)");
+const NO_STATEMENTS: ProtocolError = ProtocolError::Misuse(
+    "this server takes no statements: send commands (dbdyno.keys, dbdyno.documents)",
+);
 const NO_COMMANDS: ProtocolError = ProtocolError::Misuse(
-    "an SQL database takes no commands: send statements (sysbench.sql.driver)",
+    "this database takes no commands on keys: send what it has (sysbench.sql.driver, \
+     dbdyno.documents)",
+);
+const NO_DOCUMENTS: ProtocolError = ProtocolError::Misuse(
+    "this database takes no documents: send what it has (sysbench.sql.driver, dbdyno.keys)",
 );
 
 impl Session {
-    /// A session in the state after PostgreSQL's handshake, without a server: for bytes from
-    /// elsewhere.
-    pub fn unconnected_postgres() -> Self {
-        Self::Postgres(PostgresSession::new(true))
-    }
-
-    /// The same after MySQL's handshake. `deprecates_eof`: rows end in the newer way. `mariadb`:
-    /// with MariaDB's own capabilities.
-    pub fn unconnected_mysql(deprecates_eof: bool, mariadb: bool) -> Self {
-        Self::Mysql(MysqlSession::new(
-            true,
-            Agreed {
-                deprecates_eof,
-                caches_metadata: mariadb,
-                bulk_executes: mariadb,
-                loads: true,
-                status: 2,
-                compression: None,
-            },
-        ))
-    }
-
-    /// The same after HELLO, of a Valkey or Redis.
-    pub fn unconnected_redis() -> Self {
-        Self::Redis(RedisSession::default())
-    }
-
-    /// The name that scripts use: `pgsql`, `mysql`, `sqlite`, `redis`, `null`.
+    /// The name that scripts use: `pgsql`, `mysql`, `sqlite`, `redis`, `mongodb`, `null`.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Null(_) => "null",
@@ -76,6 +54,7 @@ impl Session {
             Self::Postgres(_) => "pgsql",
             Self::Mysql(_) => "mysql",
             Self::Redis(_) => "redis",
+            Self::Mongodb(_) => "mongodb",
         }
     }
 
@@ -83,7 +62,7 @@ impl Session {
     pub fn is_network(&self) -> bool {
         match self {
             Self::Null(_) | Self::Scripted(_) | Self::Sqlite(_) => false,
-            Self::Postgres(_) | Self::Mysql(_) | Self::Redis(_) => true,
+            Self::Postgres(_) | Self::Mysql(_) | Self::Redis(_) | Self::Mongodb(_) => true,
         }
     }
 
@@ -96,7 +75,8 @@ impl Session {
             | Self::Scripted(_)
             | Self::Postgres(_)
             | Self::Mysql(_)
-            | Self::Redis(_) => false,
+            | Self::Redis(_)
+            | Self::Mongodb(_) => false,
         }
     }
 
@@ -122,7 +102,7 @@ impl Session {
             Self::Sqlite(session) => Ok(Sent::Done(session.query(sql))),
             Self::Postgres(session) => session.query(sql, out),
             Self::Mysql(session) => session.query(sql, out),
-            Self::Redis(_) => Err(NO_STATEMENTS),
+            Self::Redis(_) | Self::Mongodb(_) => Err(NO_STATEMENTS),
         }
     }
 
@@ -144,7 +124,9 @@ impl Session {
                 session.command(words);
                 Ok(Sent::Waiting)
             }
-            Self::Sqlite(_) | Self::Postgres(_) | Self::Mysql(_) => Err(NO_COMMANDS),
+            Self::Sqlite(_) | Self::Postgres(_) | Self::Mysql(_) | Self::Mongodb(_) => {
+                Err(NO_COMMANDS)
+            }
         }
     }
 
@@ -156,60 +138,6 @@ impl Session {
         match self {
             Self::Redis(_) => self.command([Value::Bytes(b"DISCARD")].into_iter(), out),
             _ => self.query(b"ROLLBACK", out),
-        }
-    }
-
-    /// Sends a multi-row INSERT by the server's native load, if the effect is the same: the rows
-    /// are literals and no transaction is open. `None`: nothing was sent; use [`Session::query`].
-    /// Storing another number of rows is an error. `forms`: those of a row's values, if known.
-    ///
-    /// # Errors
-    /// [`ProtocolError`] if a reply is still outstanding.
-    pub fn load(
-        &mut self,
-        sql: &[u8],
-        forms: &[Form],
-        out: &mut Vec<u8>,
-    ) -> Result<Option<Sent>, ProtocolError> {
-        match self {
-            Self::Null(_) | Self::Sqlite(_) | Self::Scripted(_) | Self::Redis(_) => Ok(None),
-            Self::Postgres(session) => session.load(sql, forms, out),
-            Self::Mysql(session) => session.load(sql, forms, out),
-        }
-    }
-
-    /// Appends the rows of [`Session::load`] after [`Progress::Wanted`].
-    pub fn send_rows(&mut self, out: &mut Vec<u8>) {
-        if let Self::Mysql(session) = self {
-            session.send_rows(out);
-        }
-    }
-
-    /// Whether a native load that goes wrong may leave rows behind, so that it needs a transaction
-    /// around it: MySQL's LOCAL turns errors into warnings.
-    pub fn loads_in_parts(&self) -> bool {
-        matches!(self, Self::Mysql(_))
-    }
-
-    /// Warnings and notes of the last [`Session::load`].
-    pub fn load_warnings(&self) -> u16 {
-        match self {
-            Self::Mysql(session) => session.load_warnings(),
-            Self::Null(_)
-            | Self::Sqlite(_)
-            | Self::Scripted(_)
-            | Self::Postgres(_)
-            | Self::Redis(_) => 0,
-        }
-    }
-
-    /// Whether the last [`Session::load`] failed without storing a row, so that the INSERT can
-    /// still be sent: the server may not allow such a load, or not for this table.
-    pub fn refused_load(&mut self) -> bool {
-        match self {
-            Self::Null(_) | Self::Sqlite(_) | Self::Scripted(_) | Self::Redis(_) => false,
-            Self::Postgres(session) => session.refused_load(),
-            Self::Mysql(session) => session.refused_load(),
         }
     }
 
@@ -234,7 +162,42 @@ impl Session {
             }
             Self::Postgres(session) => session.prepare(sql, out),
             Self::Mysql(session) => session.prepare(sql, out),
-            Self::Redis(_) => Err(NO_STATEMENTS),
+            Self::Redis(_) | Self::Mongodb(_) => Err(NO_STATEMENTS),
+        }
+    }
+
+    /// Sends a command to a server of documents: a document of BSON whose first name is the
+    /// command's, for a database; `None`: the target's.
+    ///
+    /// # Errors
+    /// [`ProtocolError`] if a reply is still outstanding, the document is no command or too long,
+    /// or the database has no documents.
+    #[inline]
+    pub fn document(
+        &mut self,
+        command: &[u8],
+        database: Option<&[u8]>,
+        out: &mut Vec<u8>,
+    ) -> Result<Sent, ProtocolError> {
+        match self {
+            Self::Null(session) => Ok(Sent::Done(session.document(command))),
+            Self::Scripted(session) => {
+                session.document(command);
+                Ok(Sent::Waiting)
+            }
+            Self::Mongodb(session) => session.document(command, database, out),
+            _ => Err(NO_DOCUMENTS),
+        }
+    }
+
+    /// The document that answers a command, in the bytes of its reply. `None`: there is none.
+    ///
+    /// # Errors
+    /// [`ProtocolError`] if the bytes are no answer.
+    pub fn answer<'a>(&self, reply: &'a [u8]) -> Result<Option<&'a [u8]>, ProtocolError> {
+        match self {
+            Self::Mongodb(session) => session.answer(reply),
+            _ => Ok(None),
         }
     }
 
@@ -257,7 +220,7 @@ impl Session {
             Self::Sqlite(session) => session.execute(statement, values).map(Sent::Done),
             Self::Postgres(session) => session.execute(statement, values, out),
             Self::Mysql(session) => session.execute(statement, values, out),
-            Self::Redis(_) => Err(NO_STATEMENTS),
+            Self::Redis(_) | Self::Mongodb(_) => Err(NO_STATEMENTS),
         }
     }
 
@@ -279,7 +242,7 @@ impl Session {
             Self::Sqlite(session) => session.close(statement).map(Sent::Done),
             Self::Postgres(session) => session.close_statement(statement, out),
             Self::Mysql(session) => session.close_statement(statement),
-            Self::Redis(_) => Err(NO_STATEMENTS),
+            Self::Redis(_) | Self::Mongodb(_) => Err(NO_STATEMENTS),
         }
     }
 
@@ -291,7 +254,8 @@ impl Session {
             | Self::Scripted(_)
             | Self::Sqlite(_)
             | Self::Postgres(_)
-            | Self::Redis(_) => None,
+            | Self::Redis(_)
+            | Self::Mongodb(_) => None,
         }
     }
 
@@ -301,7 +265,7 @@ impl Session {
     /// once and have nothing outstanding.
     pub fn pipelined(&mut self, pipelined: bool) {
         match self {
-            Self::Null(_) | Self::Sqlite(_) | Self::Scripted(_) => {}
+            Self::Null(_) | Self::Sqlite(_) | Self::Scripted(_) | Self::Mongodb(_) => {}
             Self::Postgres(session) => session.pipelined(pipelined),
             Self::Mysql(session) => session.pipelined(pipelined),
             Self::Redis(session) => session.pipelined(pipelined),
@@ -323,6 +287,7 @@ impl Session {
             Self::Postgres(session) => session.feed(buffer),
             Self::Mysql(session) => session.feed(buffer),
             Self::Redis(session) => session.feed(buffer),
+            Self::Mongodb(session) => session.feed(buffer),
         }
     }
 
@@ -332,7 +297,8 @@ impl Session {
     /// [`Session::next_result`] fail until the next request.
     pub fn discard_scanned(&mut self, buffer_size: usize) -> usize {
         match self {
-            Self::Null(_) | Self::Scripted(_) | Self::Sqlite(_) => 0,
+            // An answer is one message, of a size that servers limit.
+            Self::Null(_) | Self::Scripted(_) | Self::Sqlite(_) | Self::Mongodb(_) => 0,
             Self::Postgres(session) => session.discard_scanned(buffer_size),
             Self::Mysql(session) => session.discard_scanned(buffer_size),
             Self::Redis(session) => session.discard_scanned(buffer_size),
@@ -351,7 +317,7 @@ impl Session {
         column: impl FnMut(Option<&[u8]>),
     ) -> Result<bool, ProtocolError> {
         match self {
-            Self::Null(_) | Self::Scripted(_) | Self::Redis(_) => Ok(false),
+            Self::Null(_) | Self::Scripted(_) | Self::Redis(_) | Self::Mongodb(_) => Ok(false),
             Self::Sqlite(session) => Ok(session.row(cursor, column)),
             Self::Postgres(session) => session.row(reply, cursor, column),
             Self::Mysql(session) => session.row(reply, cursor, column),
@@ -385,7 +351,7 @@ impl Session {
         cursor: &mut RowCursor,
     ) -> Result<Option<Reply>, ProtocolError> {
         match self {
-            Self::Null(_) | Self::Scripted(_) | Self::Redis(_) => Ok(None),
+            Self::Null(_) | Self::Scripted(_) | Self::Redis(_) | Self::Mongodb(_) => Ok(None),
             Self::Sqlite(session) => Ok(session.next_result(cursor)),
             Self::Postgres(session) => session.next_result(reply, cursor),
             Self::Mysql(session) => session.next_result(reply, cursor),
@@ -410,8 +376,10 @@ impl Session {
             (Self::Sqlite(session), Self::Sqlite(dead)) => Ok(Sent::Done(session.adopt(dead))),
             (Self::Postgres(session), Self::Postgres(dead)) => session.adopt(dead, out),
             (Self::Mysql(session), Self::Mysql(dead)) => session.adopt(dead, out),
-            // It has no statements to take over.
-            (Self::Redis(_), Self::Redis(_)) => Ok(Sent::Done(Reply::default())),
+            // They have no statements to take over.
+            (Self::Redis(_), Self::Redis(_)) | (Self::Mongodb(_), Self::Mongodb(_)) => {
+                Ok(Sent::Done(Reply::default()))
+            }
             _ => Err(ProtocolError::Misuse("the sessions are of different kinds")),
         }
     }
@@ -420,7 +388,11 @@ impl Session {
     #[inline]
     pub fn statements_memory(&self) -> &[MaybeUninit<u8>] {
         match self {
-            Self::Null(_) | Self::Scripted(_) | Self::Sqlite(_) | Self::Redis(_) => &[],
+            Self::Null(_)
+            | Self::Scripted(_)
+            | Self::Sqlite(_)
+            | Self::Redis(_)
+            | Self::Mongodb(_) => &[],
             Self::Postgres(session) => session.statements_memory(),
             Self::Mysql(session) => session.statements_memory(),
         }
@@ -431,7 +403,7 @@ impl Session {
     /// transaction.
     pub fn in_transaction(&self) -> bool {
         match self {
-            Self::Null(_) | Self::Scripted(_) => false,
+            Self::Null(_) | Self::Scripted(_) | Self::Mongodb(_) => false,
             Self::Sqlite(session) => session.in_transaction(),
             Self::Postgres(session) => session.in_transaction(),
             Self::Mysql(session) => session.in_transaction(),
@@ -447,7 +419,8 @@ impl Session {
             | Self::Scripted(_)
             | Self::Sqlite(_)
             | Self::Mysql(_)
-            | Self::Redis(_) => false,
+            | Self::Redis(_)
+            | Self::Mongodb(_) => false,
             Self::Postgres(session) => session.in_failed_transaction(),
         }
     }
@@ -465,7 +438,11 @@ impl Session {
     /// Appends the protocol's closing message, if it has one.
     pub fn terminate(&mut self, out: &mut Vec<u8>) {
         match self {
-            Self::Null(_) | Self::Scripted(_) | Self::Sqlite(_) | Self::Redis(_) => {}
+            Self::Null(_)
+            | Self::Scripted(_)
+            | Self::Sqlite(_)
+            | Self::Redis(_)
+            | Self::Mongodb(_) => {}
             Self::Postgres(session) => session.terminate(out),
             Self::Mysql(session) => session.terminate(out),
         }

@@ -24,6 +24,8 @@ pub enum Family {
     Sql,
     /// Commands on keys.
     Keys,
+    /// Commands that are documents.
+    Documents,
 }
 
 /// Facts about a kind of database that need no connection.
@@ -80,7 +82,7 @@ impl Traits for Target {
             // The database, and its log if there is one. A rollback journal is open for whoever
             // writes, shared memory once.
             Self::Sqlite(target) => 1 + u64::from(has_log(target)),
-            Self::Postgresql(_) | Self::Mysql(_) | Self::Redis(_) => 1,
+            Self::Postgresql(_) | Self::Mysql(_) | Self::Redis(_) | Self::Mongodb(_) => 1,
         }
     }
 
@@ -90,7 +92,7 @@ impl Traits for Target {
             // statements and rows of a range.
             Self::Postgresql(_) | Self::Mysql(_) => (9 * 1024, 40),
             // Mostly the buffer of a client's last reply.
-            Self::Redis(_) => (9 * 1024, 16),
+            Self::Redis(_) | Self::Mongodb(_) => (9 * 1024, 16),
             // Each client is a shard with a Lua state and SQLite's page cache.
             Self::Sqlite(_) => (0, 2816),
             Self::Null | Self::Scripted { .. } => (9 * 1024, 8),
@@ -102,16 +104,17 @@ impl Traits for Target {
         match self {
             Self::Null | Self::Scripted { .. } => true,
             Self::Redis(_) => family == Family::Keys,
+            Self::Mongodb(_) => family == Family::Documents,
             Self::Sqlite(_) | Self::Postgresql(_) | Self::Mysql(_) => family == Family::Sql,
         }
     }
 
     fn request(&self) -> &'static str {
-        if matches!(self, Self::Redis(_)) { "command" } else { "statement" }
+        if matches!(self, Self::Redis(_) | Self::Mongodb(_)) { "command" } else { "statement" }
     }
 
     fn has_sqlstates(&self) -> bool {
-        !matches!(self, Self::Redis(_))
+        !matches!(self, Self::Redis(_) | Self::Mongodb(_))
     }
 
     fn connect_number(&self, error: &ConnectError) -> i64 {

@@ -196,6 +196,10 @@ pub enum Target {
     Mysql(ServerTarget),
     /// A Valkey or Redis server. `database` is a number; empty: 0.
     Redis(ServerTarget),
+    /// MongoDB, or a server that speaks its protocol. `database` is that of commands that name
+    /// none; empty: `test`. Its session has one setting, `authSource`: the database that has the
+    /// user, `admin` unless set.
+    Mongodb(ServerTarget),
 }
 
 /// A SQLite database file.

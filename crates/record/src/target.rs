@@ -12,6 +12,7 @@ impl Target {
             Self::Postgresql(_) => "pgsql",
             Self::Mysql(_) => "mysql",
             Self::Redis(_) => "redis",
+            Self::Mongodb(_) => "mongodb",
         }
     }
 
@@ -19,7 +20,10 @@ impl Target {
     pub fn server(&self) -> Option<&ServerTarget> {
         match self {
             Self::Null | Self::Scripted { .. } | Self::Sqlite(_) => None,
-            Self::Postgresql(server) | Self::Mysql(server) | Self::Redis(server) => Some(server),
+            Self::Postgresql(server)
+            | Self::Mysql(server)
+            | Self::Redis(server)
+            | Self::Mongodb(server) => Some(server),
         }
     }
 

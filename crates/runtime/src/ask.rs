@@ -64,6 +64,24 @@ impl Runtime {
         self.ask(view, index, Purpose::Statement, |session, out| session.command(words, out))
     }
 
+    /// Sends a command to a server of documents: a document of BSON, for a database or the
+    /// target's.
+    ///
+    /// # Errors
+    /// The session rejects the request; nothing was sent.
+    #[inline]
+    pub fn document(
+        &mut self,
+        view: &mut ShardView,
+        index: u32,
+        command: &[u8],
+        database: Option<&[u8]>,
+    ) -> Result<Conclusion, ProtocolError> {
+        self.ask(view, index, Purpose::Statement, |session, out| {
+            session.document(command, database, out)
+        })
+    }
+
     /// Executes a prepared statement.
     ///
     /// # Errors

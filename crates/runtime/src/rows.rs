@@ -63,6 +63,21 @@ impl Runtime {
         Ok(found)
     }
 
+    /// Reads the document that answered the last command: calls `read` with it. `None`: there is
+    /// none, or the connection is closed.
+    ///
+    /// # Errors
+    /// [`ProtocolError`] if the bytes are no answer.
+    pub fn answer<R>(
+        &self,
+        index: u32,
+        read: impl FnOnce(&[u8]) -> R,
+    ) -> Result<Option<R>, ProtocolError> {
+        let Some(slot) = self.slots.get(index) else { return Ok(None) };
+        let bytes = row_bytes(slot, self.lending.bytes());
+        Ok(slot.session.answer(bytes)?.map(read))
+    }
+
     /// Moves to the next result set of the same reply; `false`: there is none.
     ///
     /// # Errors

@@ -18,6 +18,7 @@ use runtime::{Runtime, fault};
 
 use crate::arena::Lua;
 use crate::config::Config;
+use crate::documents::{Marks, Scratch};
 use crate::interrupter::Interrupter;
 use crate::lines::KeptLines;
 use crate::lua::{self, State};
@@ -107,6 +108,9 @@ pub(crate) struct Host {
     pub(crate) row: Row,
     /// The text a script drew last.
     pub(crate) scratch: Vec<u8>,
+    /// Memory for commands of documents, and what marks their values.
+    pub(crate) documents: Scratch,
+    pub(crate) marks: Marks,
     /// Output not yet ended by a newline.
     pub(crate) line: Vec<u8>,
     /// The script's output is discarded for now.
@@ -233,6 +237,8 @@ impl Host {
             results: Vec::new(),
             row: Row::default(),
             scratch: Vec::new(),
+            documents: Scratch::default(),
+            marks: Marks::default(),
             line: Vec::new(),
             muted: false,
             interrupter,

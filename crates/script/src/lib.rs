@@ -13,6 +13,7 @@ mod api;
 mod arena;
 mod config;
 mod console;
+mod documents;
 mod event_path;
 mod host;
 mod inspect;

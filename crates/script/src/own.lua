@@ -1,6 +1,6 @@
 -- The global table `dbdyno`: functions beyond sysbench's API.
 
-local host, keys, raise_on = ...
+local host, families, raise_on = ...
 
 local getmetatable, type, error, pcall = getmetatable, type, error, pcall
 
@@ -24,4 +24,6 @@ local function pipeline(made, depth, body, ...)
   end
 end
 
-return { label = host.label, pipeline = pipeline, keys = keys }
+return {
+  label = host.label, pipeline = pipeline, keys = families.keys, documents = families.documents,
+}

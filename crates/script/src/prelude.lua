@@ -4,7 +4,8 @@
 -- resumed; this file need not know which. Names and meanings are sysbench's; the code is ours.
 
 local host, settings, foreign, report, legacy, options, module, own, sql,
-  coroutines, native, names, streams, integers, errors, keys_of = ...
+  coroutines, native, names, streams, integers, errors, keys_of, documents_of,
+  document_values = ...
 
 local getfenv, setfenv, setmetatable, rawget = getfenv, setfenv, setmetatable, rawget
 local error, type, tostring, tonumber, xpcall = error, type, tostring, tonumber, xpcall
@@ -22,6 +23,7 @@ host.random = random
 local the_driver, connection_meta, raise, end_bulk =
   sql(host, settings, create_parameter, bulk_append, RESTART_EVENT)
 local keys, keys_meta, raise_keys = keys_of(host, integer_in, RESTART_EVENT)
+local documents = documents_of(host, document_values, RESTART_EVENT)
 
 -- The function that raises a pipeline's error, by the metatable of its connection.
 local raise_on = {
@@ -95,7 +97,8 @@ local shared = {
         error(message:format(known, tostring(name)), 2)
       end
       if not host.answers_sql() then
-        local message = "the run's target is %s, which has no SQL: workloads for it use dbdyno.keys"
+        local message = "the run's target is %s, which has no SQL: workloads for it use "
+          .. "dbdyno.keys or dbdyno.documents"
         error(message:format(known), 2)
       end
       return the_driver
@@ -178,7 +181,7 @@ local library = {
   xpcall = protected_call, debug = standard.debug,
   next = seen.next, pairs = seen.pairs,
   getmetatable = seen.getmetatable, setmetatable = seen.setmetatable,
-  dbdyno = own(host, keys, raise_on),
+  dbdyno = own(host, { keys = keys, documents = documents }, raise_on),
   ffi = standard.ffi, io = standard.io, os = standard.os, coroutine = standard.coroutine,
 }
 

@@ -174,7 +174,7 @@ def bench(
     mysql://user:password@host1,host2:port/database
     mysql://user@/database?socket=/path/to/mysql.sock
     sqlite:///path/to/file.db?journal_mode=wal
-    redis://:password@host:port/0 (valkey:// likewise)
+    redis://:password@host:port/0 (valkey:// likewise); mongodb://user:password@host:port/database
     null:
 
     With --against or --with it is compared with a baseline in turns of two seconds, five times

@@ -264,6 +264,7 @@ class Source(StrEnum):
     MAVEN = "maven"
     SYSTEM = "system"
     DEBIAN = "debian"
+    GO = "go"
     PATH = "path"
     URL = "url"
 

@@ -19,6 +19,7 @@ mod redis_server;
 
 mod callbacks;
 mod connections;
+mod documents;
 mod hostile;
 mod instrument;
 mod interrupted;

