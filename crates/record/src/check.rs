@@ -191,4 +191,21 @@ mod tests {
         );
         assert!(crowds.unwrap_err().to_string().contains("is 4294967297; expected 1,000,000"));
     }
+
+    #[test]
+    fn a_group_connects_by_the_driver_of_its_run() {
+        let refused = |target: &str| {
+            let text = format!(
+                r#"{{"schema": 2, "target": {{"driver": "mysql", "user": "u", "database": "d",
+                    "endpoints": [{{"unix": "/s"}}]}},
+                    "groups": [{{"script": "s", "clients": 1, "target": {target}}}]}}"#
+            );
+            RunSpec::from_json(&text).unwrap_err().to_string()
+        };
+        let other = refused(r#"{"driver": "null"}"#);
+        assert!(other.contains("`groups[].target.driver` is null; expected endpoints"));
+        let nowhere =
+            refused(r#"{"driver": "mysql", "user": "u", "database": "d", "endpoints": []}"#);
+        assert!(nowhere.contains("`groups[].target.endpoints` is empty"));
+    }
 }
