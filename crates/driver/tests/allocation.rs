@@ -9,7 +9,7 @@ use std::net::TcpListener;
 use std::thread;
 use std::time::Duration;
 
-use driver::{Progress, RowCursor, Session, StatementId, Value, connect};
+use driver::{Progress, RowCursor, Sent, Session, StatementId, Value, connect};
 use proptest::test_runner::{Config, TestRunner};
 use record::{Endpoint, ServerTarget, SqliteTarget, Target, Tls};
 
@@ -120,6 +120,46 @@ fn commands_and_their_replies_allocate_nothing_once_warm() {
             assert!(reply.error.is_none());
             let mut cursor = RowCursor::default();
             while session.item(answer, &mut cursor).unwrap().is_some() {}
+        }
+    };
+    round(&mut session);
+    assert_eq!(allocated(|| (0..100).for_each(|_| round(&mut session))), 0);
+}
+
+#[test]
+fn documents_and_their_answers_allocate_nothing_once_warm() {
+    use driver::bson;
+    let mut session = Session::unconnected_mongodb();
+    let (mut out, mut command, mut answer) = (Vec::new(), Vec::new(), Vec::new());
+    let mut request = 0i32;
+    let mut round = |session: &mut Session| {
+        for buffer in [&mut out, &mut command, &mut answer] {
+            buffer.clear();
+        }
+        let whole = bson::begin(&mut command);
+        bson::text(b"find", b"c", &mut command);
+        bson::head(bson::kind::DOCUMENT, b"filter", &mut command);
+        let filter = bson::begin(&mut command);
+        bson::number(b"_id", f64::from(request), &mut command);
+        bson::end(filter, &mut command);
+        bson::end(whole, &mut command);
+        assert!(matches!(session.document(&command, None, &mut out), Ok(Sent::Waiting)));
+        request += 1;
+        // The head of an OP_MSG that answers it, and `{"ok": 1}`.
+        for field in [21 + 13, 0, request, 2013, 0] {
+            answer.extend_from_slice(&field.to_le_bytes());
+        }
+        answer.push(0);
+        let whole = bson::begin(&mut answer);
+        bson::number(b"ok", 1.0, &mut answer);
+        bson::end(whole, &mut answer);
+        match session.feed(&answer) {
+            Ok(Progress::Done { reply, consumed }) => {
+                assert_eq!((consumed, reply.columns), (answer.len(), 1));
+                let read = session.answer(&answer).ok().flatten();
+                assert!(read.is_some_and(|read| bson::answer(read).is_ok_and(|read| read.ok)));
+            }
+            other => panic!("{other:?}"),
         }
     };
     round(&mut session);
