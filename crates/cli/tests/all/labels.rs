@@ -94,9 +94,11 @@ fn a_statement_is_as_late_as_its_event() {
     assert!(longest_wait > 400_000_000, "four clients can't take what comes: {longest_wait}");
     assert_eq!(longest_wait, of_events(TimeKind::Wait).max().unwrap());
     let longest = of_statements(TimeKind::Response).max().unwrap();
-    let event = of_events(TimeKind::Response).max().unwrap();
+    // Statements of both groups stand under one name, and a stall holds up each group's.
+    let closed = distribution(&ended, Subject::Event, "closed/one", TimeKind::Service);
+    let event = of_events(TimeKind::Response).max().max(closed.max()).unwrap();
     // Times are kept to three digits: what differs by microseconds may lie in the next bucket.
-    assert!((longest_wait..=event + event / 1000).contains(&longest), "{longest} within {event}");
+    assert!((longest_wait..=event + event / 500).contains(&longest), "{longest} within {event}");
     let counts = [TimeKind::Wait, TimeKind::Service, TimeKind::Response]
         .map(|time| of_statements(time).count());
     assert_eq!(counts, [ended.summary().measured.reads; 3], "those of the closed group too");
