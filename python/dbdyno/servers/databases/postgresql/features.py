@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 
 from dbdyno.servers.protocol import Connection, Provision, Source
@@ -75,9 +76,6 @@ def lacks(
 ) -> Iterator[tuple[str, str, str]]:
     """Each setting (or `tls`) that needs what the server was built without: its name, what is
     wrong, and which servers have it."""
-    known = features_of(provision)
-    if known is None:
-        return
     wanted = {
         name: feature
         for name, value in settings.items()
@@ -85,6 +83,9 @@ def lacks(
     }
     if connection.get("tls"):
         wanted["tls"] = "openssl"
+    known = features_of(provision) if wanted else None
+    if known is None:
+        return
     for name, feature in wanted.items():
         if feature not in known:
             value = f' = "{settings[name]}"' if name in settings else " = true"
@@ -101,11 +102,16 @@ def configured(options: str) -> list[str]:
 
 
 def _linked(program: Path) -> frozenset[str] | None:
-    """By the libraries that a program names; `None` for a script that calls it."""
     try:
-        content = program.read_bytes()
+        return _libraries(program, program.stat().st_mtime_ns)
     except OSError:
         return None
+
+
+@lru_cache
+def _libraries(program: Path, _written_ns: int) -> frozenset[str] | None:
+    """By the libraries that a program names; `None` for a script. Raises `OSError`."""
+    content = program.read_bytes()
     if not content.startswith(b"\x7fELF"):
         return None
     return frozenset(feature for feature, name in _LIBRARIES.items() if name in content)
