@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import Mapping
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 from dbdyno.errors import ServerError
 from dbdyno.model.session import SampledSession
 from dbdyno.servers.contents import Contents
 from dbdyno.servers.databases.mongodb import query
 from dbdyno.servers.databases.mongodb.session import MongodbSession, Place
+from dbdyno.servers.nodes.address import parameters_of, port_of, target_at, tls_context
 from dbdyno.servers.nodes.running import ANSWER_LIMIT_S, RunningServer
 from dbdyno.servers.protocol import Capacity, ServerSpec, Transport
 
@@ -31,58 +31,29 @@ class RunningMongodb(RunningServer):
         parts = urlsplit(provision.url)
         if "," in parts.netloc:
             raise ServerError("the server's URL names several hosts; name one", hint=_FORM)
-        self._given = _given(parts.query)
-        self._encrypted = self._given.get("tls", "false") == "true" or "ca" in self._given
-        try:
-            port = parts.port or 27017
-        except ValueError as error:
-            raise ServerError(f"the server's URL has no valid port: {error}") from None
+        self._given = given = parameters_of(parts.query, _PARAMETERS, "MongoDB")
+        encrypted = given.get("tls", "false") == "true" or "ca" in given
         host = unquote(parts.hostname or "127.0.0.1")
         self._place = Place(
-            unix=self._given.get("socket", host if host.startswith("/") else ""),
+            unix=given.get("socket", host if host.startswith("/") else ""),
             host=host,
-            port=port,
+            port=port_of(parts, 27017),
             user=unquote(parts.username or ""),
             password=unquote(parts.password or ""),
-            source=self._given.get("authSource") or unquote(parts.path.strip("/")) or "admin",
+            source=given.get("authSource") or unquote(parts.path.strip("/")) or "admin",
             database=unquote(parts.path.strip("/")) or "test",
-            tls=self._context() if self._encrypted else None,
+            tls=tls_context(given) if encrypted else None,
             limit_s=ANSWER_LIMIT_S,
         )
         self._session = MongodbSession(self._place)
 
-    def _context(self) -> ssl.SSLContext:
-        """The engine's rule: the server's certificate is checked if the URL names a `ca`."""
-        ca = self._given.get("ca")
-        try:
-            context = ssl.create_default_context(cafile=ca)
-            if ca is None:
-                context.check_hostname = False
-                context.verify_mode = ssl.CERT_NONE
-            if certificate := self._given.get("certificate"):
-                context.load_cert_chain(certificate, self._given.get("key"))
-        except (OSError, ssl.SSLError) as error:
-            raise ServerError(f"the URL's certificates can't be used: {error}") from error
-        return context
-
     def target(self, transport: Transport | None = None) -> Mapping[str, object]:
         """The URL itself decides `transport`."""
         place = self._place
-        endpoint: object = {"tcp": {"host": place.host, "port": place.port}}
-        if place.unix:
-            endpoint = {"unix": place.unix}
-        target: dict[str, object] = {
-            "driver": "mongodb",
-            "endpoints": [endpoint],
-            "user": place.user,
-            "database": place.database,
-        }
+        target = target_at(place, self._given)
+        target |= {"driver": "mongodb", "database": place.database}
         if place.user:
             target |= {"password": place.password, "session": [["authSource", place.source]]}
-        if self._encrypted:
-            names = ("ca", "certificate", "key")
-            files = {name: self._given[name] for name in names if name in self._given}
-            target["tls"] = {"mode": "verify-full" if "ca" in files else "require", **files}
         return target
 
     def facts(self) -> Mapping[str, object]:
@@ -113,14 +84,3 @@ class RunningMongodb(RunningServer):
     def contents(self, table: str, *, checksum: bool) -> Contents:
         """Contents of a collection."""
         return query.contents(MongodbSession(self._place), table, checksum=checksum)
-
-
-def _given(text: str) -> Mapping[str, str]:
-    """The URL's parameters."""
-    values = {name: texts[-1] for name, texts in parse_qs(text).items()}
-    if unknown := sorted(values.keys() - _PARAMETERS):
-        raise ServerError(
-            f"the server's URL has an unknown parameter `{unknown[0]}`",
-            hint=f"known are: {', '.join(sorted(_PARAMETERS))}",
-        )
-    return values

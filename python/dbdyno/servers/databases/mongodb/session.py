@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import json
 import socket
-import ssl
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from dbdyno.errors import ConnectError, LostError, ServerError
@@ -24,9 +23,8 @@ from dbdyno.servers.databases.mongodb.bson import (
 )
 from dbdyno.servers.databases.mongodb.scram import MECHANISM, Scram
 from dbdyno.servers.nodes import peer
+from dbdyno.servers.nodes.address import Address
 
-LIMIT_S = 30.0
-"""How long the server may take to answer."""
 _OP_MSG = 2013
 _LONGEST_BYTES = 48_000_000
 _HEADER = struct.Struct("<iiii")
@@ -34,23 +32,13 @@ _HUNG_UP = "the server closed the connection"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a server is, and as whom to enter."""
+class Place(Address):
+    """Where a server is, and as whom to enter which database."""
 
-    unix: str = ""
-    """Path of its socket; empty: by TCP."""
-    host: str = "127.0.0.1"
     port: int = 27017
-    user: str = ""
-    password: str = field(default="", repr=False)
     source: str = "admin"
     """The database that has the user."""
     database: str = "test"
-    tls: ssl.SSLContext | None = field(default=None, repr=False)
-    limit_s: float = LIMIT_S
-
-    def __str__(self) -> str:
-        return self.unix or f"{self.host}:{self.port}"
 
 
 class MongodbError(ServerError):
@@ -80,29 +68,12 @@ class MongodbSession:
         """
         if self._socket is None:
             try:
-                self._socket = self._opened()
+                self._socket = self._place.open()
                 self._enter()
             except (OSError, ServerError) as error:
                 self.close()
                 raise self._explain(error) from error
         return self._socket
-
-    def _plain(self) -> socket.socket:
-        place = self._place
-        if not place.unix:
-            return socket.create_connection((place.host, place.port), place.limit_s)
-        made = socket.socket(socket.AF_UNIX)
-        made.settimeout(place.limit_s)
-        try:
-            made.connect(place.unix)
-        except OSError:
-            made.close()
-            raise
-        return made
-
-    def _opened(self) -> socket.socket:
-        plain, tls = self._plain(), self._place.tls
-        return tls.wrap_socket(plain, server_hostname=self._place.host) if tls else plain
 
     def _enter(self) -> None:
         place = self._place
@@ -113,11 +84,11 @@ class MongodbSession:
         first = {"saslStart": 1, "mechanism": MECHANISM, "payload": scram.first()}
         begun = self._asked(first, place.source)
         go_on = {"saslContinue": 1, "conversationId": begun.get("conversationId", 1)}
-        answer = scram.answer(begun.get("payload", b""))
+        answer = scram.answer(_payload(begun))
         last = self._asked({**go_on, "payload": answer}, place.source)
-        scram.finish(last.get("payload", b""))
-        while not last.get("done", True):
-            last = self._asked({**go_on, "payload": b""}, place.source)
+        scram.finish(_payload(last))
+        if not last.get("done", True):  # A server that does not skip the empty exchange.
+            self._asked({**go_on, "payload": b""}, place.source)
 
     def _explain(self, error: Exception) -> ServerError:
         where = str(self._place)
@@ -125,7 +96,7 @@ class MongodbSession:
             hint = "check user and password, and the database that has the user (`authSource`)"
             return ConnectError(f"{where} refuses the connection: {error.message}", hint=hint)
         if isinstance(error, (ConnectionResetError, TimeoutError)) and (
-            kind := peer.ask(self._plain)
+            kind := peer.ask(self._place.open_plain)
         ):
             error = _not_mongodb(kind)
         if isinstance(error, ServerError):
@@ -189,8 +160,9 @@ class MongodbSession:
         answer = self._read()
         reply = decode(answer)
         if reply.get("ok") != 1:
+            code = reply.get("code")
             raise MongodbError(
-                int(reply.get("code", 0)),
+                code if isinstance(code, int) else 0,
                 str(reply.get("codeName", "")),
                 str(reply.get("errmsg", "no reason given")),
             )

@@ -9,17 +9,15 @@ from __future__ import annotations
 import re
 import shlex
 import socket
-import ssl
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from io import BufferedReader
 from typing import Any, TypeAlias
 
 from dbdyno.errors import ConnectError, LostError, ServerError
 from dbdyno.servers.nodes import peer
+from dbdyno.servers.nodes.address import Address
 
-LIMIT_S = 30.0
-"""How long the server may take to answer."""
 _LONGEST_BYTES = 1 << 30
 _DEEPEST = 100
 """Arrays within arrays that a reply may have."""
@@ -31,21 +29,11 @@ Word: TypeAlias = str | bytes | int
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a server is, and as whom to enter."""
+class Place(Address):
+    """Where a server is, and as whom to enter which database."""
 
-    unix: str = ""
-    """Path of its socket; empty: by TCP."""
-    host: str = "127.0.0.1"
     port: int = 6379
-    user: str = ""
-    password: str = field(default="", repr=False)
     database: int = 0
-    tls: ssl.SSLContext | None = field(default=None, repr=False)
-    limit_s: float = LIMIT_S
-
-    def __str__(self) -> str:
-        return self.unix or f"{self.host}:{self.port}"
 
 
 class RedisError(ServerError):
@@ -73,30 +61,13 @@ class RedisSession:
         """
         if self._socket is None:
             try:
-                self._socket = self._opened()
+                self._socket = self._place.open()
                 self._replies = self._socket.makefile("rb")
                 self._enter()
             except (OSError, ServerError) as error:
                 self.close()
                 raise self._explain(error) from error
         return self._socket
-
-    def _plain(self) -> socket.socket:
-        place = self._place
-        if not place.unix:
-            return socket.create_connection((place.host, place.port), place.limit_s)
-        made = socket.socket(socket.AF_UNIX)
-        made.settimeout(place.limit_s)
-        try:
-            made.connect(place.unix)
-        except OSError:
-            made.close()
-            raise
-        return made
-
-    def _opened(self) -> socket.socket:
-        plain, tls = self._plain(), self._place.tls
-        return tls.wrap_socket(plain, server_hostname=self._place.host) if tls else plain
 
     def _enter(self) -> None:
         place = self._place
@@ -116,7 +87,7 @@ class RedisSession:
             hint = "check user, password and database" if error.code != "ERR" else None
             return ConnectError(f"{where} refuses the connection: {error.message}", hint=hint)
         silent = isinstance(error, (ConnectionResetError, TimeoutError))
-        if silent and (kind := peer.ask(self._plain)):
+        if silent and (kind := peer.ask(self._place.open_plain)):
             error = _not_redis(kind)
         if isinstance(error, ServerError):
             return ConnectError(f"{where}: {error.message}", hint=error.hint)
