@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hostile import served, trickle
@@ -17,9 +18,11 @@ from dbdyno.collect.sources.mongodb import COLLECTOR
 from dbdyno.errors import ConnectError, ServerError
 from dbdyno.model import Missing
 from dbdyno.servers import Server, open_server, parse_provision
+from dbdyno.servers.databases.mongodb import query
 from dbdyno.servers.databases.mongodb.bson import Long, decode, encode, raw_elements, raw_value
 from dbdyno.servers.databases.mongodb.scram import Scram
 from dbdyno.servers.databases.mongodb.session import MongodbSession, Place
+from dbdyno.servers.protocol import Capacity
 from traces import LIMIT_S, nothing_left, wait_until_dead
 
 ROOT = Path(__file__).parents[2]
@@ -69,8 +72,34 @@ def test_a_server_proves_that_it_knows_the_password() -> None:
     scram.finish(b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=")
     with pytest.raises(ServerError, match="does not prove itself"):
         scram.finish(b"v=7rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=")
-    with pytest.raises(ServerError, match="out of order"):
-        scram.answer(b"r=other,s=W22Z,i=4096")
+    nonce = scram._nonce.encode()
+    for bad in (
+        b"r=other,s=W22Z,i=4096",
+        b"r=%b,s=W22Z,i=many" % nonce,
+        b"r=%b,s=W22Z,i=%b" % (nonce, b"9" * 5000),
+        b"r=%b\xff,s=W22Z,i=4096" % nonce,
+        b"",
+    ):
+        with pytest.raises(ServerError, match="out of order"):
+            scram.answer(bad)
+
+
+class Answering:
+    """Stands for a session with a server that answers anything."""
+
+    def __init__(self, answer: Mapping[str, Any]) -> None:
+        self.answer = answer
+
+    def command(self, _document: object, _database: str = "") -> Mapping[str, Any]:
+        return self.answer
+
+
+def test_figures_that_are_none_are_left_out() -> None:
+    odd = {"a": math.inf, "b": math.nan, "c": "7", "d": True, "e": 3.0, "f": 0.5, "g": 1 << 40}
+    session = cast("MongodbSession", Answering({"opcounters": odd, "databases": [odd, "x"]}))
+    assert query.counters(session) == {"opcounters.e": 3, "opcounters.g": 1 << 40}
+    assert query.size_bytes(session) == 0
+    assert query.capacity(session) == Capacity()
 
 
 @pytest.mark.parametrize(
@@ -81,6 +110,10 @@ def test_a_server_proves_that_it_knows_the_password() -> None:
         (struct.pack("<iiii", 40, 0, 7, 2013), "no sensible header"),
         (struct.pack("<iiii", 26, 0, 1, 2013) + b"\0\0\0\0\1\5\0\0\0\0", "not one document"),
         (struct.pack("<iiii", 26, 0, 1, 2013) + b"\0\0\0\0\0\5\0\0\0\0", "no reason given"),
+        (
+            struct.pack("<iiii", 38, 0, 1, 2013) + b"\0\0\0\0\0" + encode({"code": "x"}),
+            "no reason given",
+        ),
     ],
 )
 def test_what_is_no_answer_is_an_error(answer: bytes, why: str) -> None:

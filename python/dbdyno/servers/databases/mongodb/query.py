@@ -69,18 +69,24 @@ def _numbers(section: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str
         path = f"{prefix}{name}"
         if isinstance(value, Mapping):
             yield from _numbers(value, f"{path}.")
-        elif (
-            isinstance(value, (int, float)) and not isinstance(value, bool) and value == int(value)
-        ):
-            yield path, int(value)
+        elif (number := _whole(value)) is not None:
+            yield path, number
+
+
+def _whole(value: object) -> int | None:
+    """A whole number, which some servers send as a double; `None` for anything else."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    return int(value) if isinstance(value, float) and value.is_integer() else None
 
 
 def size_bytes(session: MongodbSession) -> int:
     """Of all databases but the server's own, on disk."""
-    listed = session.command({"listDatabases": 1}, "admin").get("databases", [])
+    listed = session.command({"listDatabases": 1}, "admin").get("databases")
+    databases = [entry for entry in listed if isinstance(entry, Mapping)] if listed else []
     return sum(
-        int(database.get("sizeOnDisk", 0))
-        for database in listed
+        _whole(database.get("sizeOnDisk")) or 0
+        for database in databases
         if database.get("name") not in _OWN
     )
 
@@ -88,9 +94,11 @@ def size_bytes(session: MongodbSession) -> int:
 def capacity(session: MongodbSession) -> Capacity:
     """Connections left, where the server limits them."""
     connections = status(session).get("connections")
-    if not isinstance(connections, Mapping) or "available" not in connections:
+    if not isinstance(connections, Mapping):
         return Capacity()
-    current, available = int(connections["current"]), int(connections["available"])
+    current, available = (_whole(connections.get(name)) for name in ("current", "available"))
+    if current is None or available is None:
+        return Capacity()
     return Capacity(
         connections=available,
         told=f"{available} connections available, {current} in use",

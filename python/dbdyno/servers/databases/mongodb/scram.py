@@ -6,12 +6,14 @@ import base64
 import binascii
 import hashlib
 import hmac
+import re
 import secrets
 
 from dbdyno.errors import ServerError
 
 MECHANISM = "SCRAM-SHA-256"
 _ROUNDS = range(4096, 2_000_001)
+_NUMBER = re.compile(r"[0-9]{1,9}")
 _HEADER = "n,,"
 
 
@@ -36,11 +38,16 @@ class Scram:
         `ServerError` if it answers somebody else, or asks for an absurd number of rounds.
         """
         fields = _fields(message)
-        nonce, rounds = fields.get("r", ""), int(fields.get("i", "0"))
-        if not nonce.startswith(self._nonce) or rounds not in _ROUNDS:
+        nonce, rounds = fields.get("r", ""), fields.get("i", "")
+        if not (
+            message.isascii()
+            and nonce.startswith(self._nonce)
+            and _NUMBER.fullmatch(rounds)
+            and int(rounds) in _ROUNDS
+        ):
             raise ServerError(f"the server's side of {MECHANISM} is out of order")
         salted = hashlib.pbkdf2_hmac(
-            "sha256", self._password.encode(), _decoded(fields.get("s", "")), rounds
+            "sha256", self._password.encode(), _decoded(fields.get("s", "")), int(rounds)
         )
         last = f"c={base64.b64encode(_HEADER.encode()).decode()},r={nonce}"
         signed = f"{self._first},{message.decode()},{last}".encode()

@@ -143,6 +143,8 @@ class MongodbSession:
             yield from raw_elements(raw_value(raw_value(answer, "cursor"), name))
             if not cursor.get("id"):
                 return
+            if not isinstance(cursor["id"], int):
+                raise ServerError("the server's cursor has no number")
             name = "nextBatch"
             _, _, collection = str(cursor.get("ns", "")).partition(".")
             more = {"getMore": Long(cursor["id"]), "collection": collection}
@@ -212,6 +214,13 @@ class MongodbSession:
         if self._socket is not None:
             self._socket.close()
         self._socket = None
+
+
+def _payload(answer: Mapping[str, Any]) -> bytes:
+    payload = answer.get("payload", b"")
+    if not isinstance(payload, bytes):
+        raise ServerError("the server's answer to the log-in has no bytes")
+    return payload
 
 
 def _not_mongodb(kind: str | None) -> ServerError:
