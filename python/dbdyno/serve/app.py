@@ -18,12 +18,13 @@ from starlette.routing import Route
 
 from dbdyno.serve.admission import Admission
 from dbdyno.serve.comparing import compared
-from dbdyno.serve.home import Home, base_name
+from dbdyno.serve.home import Home
 from dbdyno.serve.inside import Inside, is_name
 from dbdyno.serve.past import past
 from dbdyno.serve.prometheus import CONTENT_TYPE, exposition
 from dbdyno.serve.stream import MOST_WATCHERS, Channel, last_seen
 from dbdyno.serve.watching import StudyWatch
+from dbdyno.store.places import base_name
 
 _OWN = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "

@@ -13,13 +13,11 @@ from dbdyno.serve.inside import Inside
 from dbdyno.serve.plan import declaration, number_of, read_json, text_of
 from dbdyno.serve.stored import Effect, stored_answer
 from dbdyno.serve.tails import JournalTail
-from dbdyno.store.places import ANSWER, ATTEMPT, LIVE, PARTIAL
+from dbdyno.store.places import ANSWER, ATTEMPT, LIVE, PARTIAL, base_name
 from dbdyno.store.study_journal import is_alive, session_of
 
 _DESCRIPTION = re.compile(rb'<meta name="description" content="([^"]{1,2000})">')
 _HEAD_BYTES = 4000
-_REPEAT = re.compile(r"(.+)\.\d+")
-"""A study that was run again: `NAME.2`."""
 MOST_ROWS = 200
 
 
@@ -158,12 +156,6 @@ class Home:
             if isinstance(processor, dict):
                 return text_of(processor.get("model"))
         return ""
-
-
-def base_name(study: str) -> str:
-    """The name that a study and its repeats share."""
-    match = _REPEAT.fullmatch(study)
-    return match[1] if match else study
 
 
 def _run_of(folder: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 PARTIAL = ".partial"
 """Suffix of folders and files that are not complete."""
 
@@ -29,3 +31,16 @@ after the last complete block."""
 
 ATTEMPT = "~"
 """`<run id>~2` is the folder of a run's second attempt."""
+
+_REPEAT = re.compile(r"(.+)\.\d+")
+
+
+def folder_name(study: str, number: int) -> str:
+    """Name of the folder of a study's first, second … time: `study`, `study.2`, …"""
+    return study if number == 1 else f"{study}.{number}"
+
+
+def base_name(folder: str) -> str:
+    """The name that a study and its repeats share, of the name of a folder."""
+    repeat = _REPEAT.fullmatch(folder)
+    return repeat[1] if repeat else folder

@@ -18,7 +18,15 @@ from dbdyno.formats.nearest import nearest_hint
 from dbdyno.formats.stored_study import LOST, Declared, load_declared
 from dbdyno.model import LeftOut, Metric, Plan, RunManifest, StepSummary, Study, TurnResult
 from dbdyno.store.disk import sha256
-from dbdyno.store.places import ATTEMPT, METRICS, PARTIAL, SERIES, SUMS, TURNS
+from dbdyno.store.places import (
+    ATTEMPT,
+    METRICS,
+    PARTIAL,
+    SERIES,
+    SUMS,
+    TURNS,
+    folder_name,
+)
 from dbdyno.store.soundness import (
     DAMAGED,
     check_facts,
@@ -305,7 +313,7 @@ def folders_of(store: Store, study: str) -> tuple[StoredStudy, ...]:
     """`study`, `study.2`, …: the folders there are of a study, the oldest first."""
     folders: list[StoredStudy] = []
     while True:
-        name = study if not folders else f"{study}.{len(folders) + 1}"
+        name = folder_name(study, len(folders) + 1)
         folder = store.root / name
         if not (folder / "study.json").exists():
             return tuple(folders)

@@ -15,7 +15,7 @@ from dbdyno.formats.stored_study import LOST, Declared, dump_declared
 from dbdyno.model import LeftOut, Plan, PlannedRun, RunManifest
 from dbdyno.store.disk import make_folder, replace_file, writing
 from dbdyno.store.locked import locked
-from dbdyno.store.places import ATTEMPT, PARTIAL
+from dbdyno.store.places import ATTEMPT, PARTIAL, folder_name
 from dbdyno.store.reader import Store, StoredStudy, folders_of
 from dbdyno.store.recovery import is_left, recover_runs
 from dbdyno.store.writer import RunWriter
@@ -139,7 +139,7 @@ def recover_study(store: Store, name: str) -> tuple[RunManifest, ...]:
 
 def _choose(store: Store, plan: Plan, *, again: bool) -> str:
     folders = folders_of(store, plan.study)
-    name = plan.study if not folders else f"{plan.study}.{len(folders) + 1}"
+    name = folder_name(plan.study, len(folders) + 1)
     runs = store.root / name / "runs"
     if runs.is_dir() and any(runs.iterdir()):
         raise StoreError(f"{runs.parent} holds runs, but its study.json is missing", hint=LOST)

@@ -20,10 +20,9 @@ from dbdyno.report.page.publish import Face, names_of, publish
 from dbdyno.report.page.redaction import Redaction
 from dbdyno.report.terms.wording import clients_text
 from dbdyno.store import Store
+from dbdyno.store.places import base_name
 
 INDEX, LIST = "index.html", "gallery.json"
-_REPEAT = re.compile(r"(.+)\.\d+")
-"""Folder of a study that was run again: `NAME.2`."""
 
 
 @dataclass(slots=True)
@@ -143,8 +142,7 @@ def _sources(stores: Sequence[Path], made: Gallery) -> Iterator[_Source]:
                 made.left_out[str(store / name)] = f"a copy of {known[digest]}"
                 continue
             known[digest] = store / name
-            repeat = _REPEAT.fullmatch(name)
-            base = repeat[1] if repeat else name
+            base = base_name(name)
             yield _Source(store, name, (base, question), _slug(base, names), max(ends))
 
 
