@@ -19,7 +19,7 @@ from dbdyno.servers.databases.mysql.server import MysqlServer
 from dbdyno.servers.nodes.daemon import free_port
 from dbdyno.servers.protocol import Member, Members, Provision, Server, ServerSpec, Source
 from dbdyno.servers.replication import await_all
-from dbdyno.servers.topologies.several import NodesTable, Several, refuse_settings, spec_of
+from dbdyno.servers.topologies.several import NODE, NodesTable, Several, refuse_settings, spec_of
 from dbdyno.servers.topologies.topology import Openers, PlannedMember, Topology
 
 _LIBRARY = Path("/usr/lib/galera/libgalera_smm.so")
@@ -203,7 +203,7 @@ def _refuses(provision: Provision, keys: NodesTable, _openers: Openers) -> str |
         return f"its nodes are MariaDB, not `{provision.kind}`"
     if provision.source not in (Source.SYSTEM, Source.PATH):
         return "it takes an installed MariaDB (`mariadb@system`), which has the programs it needs"
-    if wrong := keys.unknown_role():
+    if wrong := keys.unknown_role(NODE):
         return wrong
     lacking = [] if _LIBRARY.exists() else ["galera-4"]
     lacking += [program for program in ("rsync", "lsof") if shutil.which(program) is None]

@@ -18,7 +18,7 @@ from dbdyno.servers.databases.mysql.server import MysqlServer
 from dbdyno.servers.nodes.daemon import free_port
 from dbdyno.servers.protocol import Member, Provision, Server, ServerSpec, Source
 from dbdyno.servers.replication import await_all
-from dbdyno.servers.topologies.several import NodesTable, Several, refuse_settings, spec_of
+from dbdyno.servers.topologies.several import NODE, NodesTable, Several, refuse_settings, spec_of
 from dbdyno.servers.topologies.topology import Openers, PlannedMember, Topology
 
 _JOIN_LIMIT_S = 120.0
@@ -198,7 +198,7 @@ def _refuses(provision: Provision, keys: NodesTable, _openers: Openers) -> str |
     if release and release < SINCE:
         oldest = ".".join(map(str, SINCE))
         return f"it takes MySQL {oldest} or newer; this is {provision.version}"
-    return keys.unknown_role()
+    return keys.unknown_role(NODE)
 
 
 TOPOLOGY = Topology("group-replication", _open, keys=NodesTable, members=_members, refuses=_refuses)

@@ -181,10 +181,7 @@ def _refuses(provision: Provision, keys: Keys, _openers: Openers) -> str | None:
     major = (provision.version or "").partition(".")[0]
     if major.isdecimal() and int(major) < _FIRST:
         return f"it takes PostgreSQL {_FIRST} or newer; this is {provision.version}"
-    roles = (_COORDINATOR, NODE)
-    if other := next((role for role in keys.member if role not in roles), None):
-        return f"`member.{other}`: the roles are {' and '.join(roles)}"
-    return None
+    return keys.unknown_role(_COORDINATOR, NODE)
 
 
 TOPOLOGY = Topology("postgres-fdw", _open, keys=Keys, members=_members, refuses=_refuses)

@@ -127,10 +127,7 @@ def _refuses(provision: Provision, keys: Keys, openers: Openers) -> str | None:
     most = min(keys.replicas, replication.most_confirming or keys.replicas)
     if keys.confirmations > most:
         return f"`confirmations` can be {most} at most here, not {keys.confirmations}"
-    roles = (PRIMARY, _REPLICA)
-    if other := next((role for role in keys.member if role not in roles), None):
-        return f"`member.{other}`: the roles are {' and '.join(roles)}"
-    return replication.refuses(provision, keys.replication)
+    return keys.unknown_role(PRIMARY, _REPLICA) or replication.refuses(provision, keys.replication)
 
 
 TOPOLOGY = Topology("primary-replicas", _open, keys=Keys, members=_members, refuses=_refuses)

@@ -52,6 +52,12 @@ class MembersTable(Table):
         """What each server of a role asks of this machine for itself."""
         return self.member[role].host if role in self.member else {}
 
+    def unknown_role(self, *roles: str) -> str | None:
+        """What is wrong with the roles in `member`, of which there are these; `None`: nothing."""
+        other = next((role for role in self.member if role not in roles), None)
+        known = "the only role is" if len(roles) == 1 else "the roles are"
+        return other and f"`member.{other}`: {known} {' and '.join(roles)}"
+
 
 class NodesTable(MembersTable):
     """Keys of a group of equal servers. There are three by default: when one is lost, the other two
@@ -64,11 +70,6 @@ class NodesTable(MembersTable):
         settings = {**needed, **spec.settings, **self.settings_of(NODE)}
         names = [f"{NODE}-{number}" for number in range(1, self.nodes + 1)]
         return [PlannedMember(name, NODE, settings, self.host_of(NODE)) for name in names]
-
-    def unknown_role(self) -> str | None:
-        """What is wrong with the roles in `member`; `None`: nothing."""
-        other = next((role for role in self.member if role != NODE), None)
-        return other and f"`member.{other}`: the only role is {NODE}"
 
 
 Count = Annotated[int, Field(ge=1, le=8)]
