@@ -172,20 +172,12 @@ def test_an_unprivileged_user_needs_nothing_more() -> None:
         home = Path(name)
         library = home / "library"
         (library / "dbdyno").mkdir(parents=True)
-        for room in (
-            "guard",
-            "formats",
-            "model",
-            "servers",
-            "__init__.py",
-            "cache.py",
-            "errors.py",
-            "lazy.py",
-            "plugins.py",
+        for part in (
+            *((PACKAGE / "dbdyno" / room) for room in ("guard", "formats", "model", "servers")),
+            *(PACKAGE / "dbdyno").glob("*.py"),
         ):
-            part = PACKAGE / "dbdyno" / room
             copy = shutil.copytree if part.is_dir() else shutil.copy
-            copy(part, library / "dbdyno" / room)
+            copy(part, library / "dbdyno" / part.name)
         for package in (
             *Path(site.getsitepackages()[0]).glob("psycopg*"),
             Path(site.getsitepackages()[0], "pymysql"),

@@ -22,6 +22,7 @@ from dbdyno.model.fault import ACTIVE, DueFault, FaultResult
 from dbdyno.servers import Server
 from dbdyno.servers.client_session import client_session
 from dbdyno.servers.protocol import Member
+from dbdyno.thread import WorkThread
 
 ALONE = "server"
 """The name of a single server, as a member."""
@@ -41,23 +42,20 @@ class Faults:
     """The window's beginning by the monotonic clock."""
     results: list[FaultResult] = field(default_factory=list)
     _over: threading.Event = field(default_factory=threading.Event)
-    _thread: threading.Thread | None = None
-    _error: BaseException | None = None
+    _thread: WorkThread | None = None
 
     def begin(self, window_unix_ns: int) -> None:
         """Starts the timetable of a window that begins at this time of the wall clock."""
         if self._thread is None:
             self.origin_ns = time.monotonic_ns() + window_unix_ns - time.time_ns()
-            self._thread = threading.Thread(target=self._run, daemon=True)
+            self._thread = WorkThread(self.make_all)
             self._thread.start()
 
     def end(self) -> None:
         """No further fault begins; waits until the last one is over. Raises what went wrong."""
         self._over.set()
         if self._thread is not None:
-            self._thread.join()
-        if self._error is not None:
-            raise self._error
+            self._thread.wait()
 
     def make_all(self) -> None:
         """Carries out the timetable, and returns when it or the load is over. Raises `LabError` if
@@ -68,12 +66,6 @@ class Faults:
             if self._over.wait(max(0.0, (begins_ns - time.monotonic_ns()) / 1e9)):
                 return
             self._make(due, random)
-
-    def _run(self) -> None:
-        try:
-            self.make_all()
-        except BaseException as error:  # noqa: BLE001 — raised where it is waited for
-            self._error = error
 
     def _make(self, due: DueFault, random: Random) -> None:
         fault = due.fault

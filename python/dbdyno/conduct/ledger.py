@@ -21,6 +21,7 @@ from dbdyno.errors import ServerError
 from dbdyno.model import Session
 from dbdyno.servers import Server
 from dbdyno.servers.client_session import ClientError, ClientSession, client_session
+from dbdyno.thread import WorkThread, wait_for_all
 
 TABLE = "dbdyno_ledger"
 _IDS_OF_CLIENT = 1_000_000_000
@@ -40,6 +41,7 @@ class Ledger:
     """How many clients; without any it does nothing."""
     _over: threading.Event = field(default_factory=threading.Event)
     _clients: list[_Client] = field(default_factory=list)
+    _threads: list[WorkThread] = field(default_factory=list)
 
     def start(self) -> None:
         """Makes its table anew, and begins. Raises `ServerError`."""
@@ -52,20 +54,16 @@ class Ledger:
         finally:
             session.close()
         self._clients = [_Client(self.target, place, self._over) for place in range(self.count)]
-        for client in self._clients:
-            client.thread.start()
+        self._threads = [WorkThread(client.run) for client in self._clients]
+        for thread in self._threads:
+            thread.start()
 
     def stop(self) -> None:
         """Ends its clients. Raises `ServerError` if one does not end, and whatever ended one
         before."""
         self._over.set()
-        deadline = time.monotonic() + END_LIMIT_S
-        for client in self._clients:
-            client.thread.join(max(0.0, deadline - time.monotonic()))
-            if client.thread.is_alive():
-                raise ServerError(f"the ledger waits for an answer for over {END_LIMIT_S:.0f} s")
-            if client.error is not None:
-                raise client.error
+        if not wait_for_all(self._threads, END_LIMIT_S):
+            raise ServerError(f"the ledger waits for an answer for over {END_LIMIT_S:.0f} s")
 
     def acknowledged_ns(self) -> Sequence[int]:
         """When rows were acknowledged, by the monotonic clock, in order."""
@@ -120,13 +118,7 @@ class _Client:
     sent_ns: array[int] = field(default_factory=lambda: array("q"))
     acknowledged_ns: array[int] = field(default_factory=lambda: array("q"))
     """Of the same rows; 0: no answer came."""
-    error: BaseException | None = None
-    """What ended it before it was over."""
-    thread: threading.Thread = field(init=False)
     _session: ClientSession | None = None
-
-    def __post_init__(self) -> None:
-        self.thread = threading.Thread(target=self.run, daemon=True)
 
     @property
     def first_id(self) -> int:
@@ -142,8 +134,6 @@ class _Client:
                 except ClientError:
                     self._drop()
                     self.over.wait(_AGAIN_S)
-        except BaseException as error:  # noqa: BLE001 — raised where it is waited for
-            self.error = error
         finally:
             self._drop()
 

@@ -19,6 +19,7 @@ from dbdyno.errors import ServerError
 from dbdyno.model.fault import PROBES
 from dbdyno.servers import Server
 from dbdyno.servers.client_session import ClientError, ClientSession, client_session
+from dbdyno.thread import WorkThread, wait_for_all
 
 TABLE = "dbdyno_probes"
 SPACING_S = 0.02
@@ -51,8 +52,7 @@ class Probes:
     server: Server
     target: Mapping[str, Any]
     _over: threading.Event = field(default_factory=threading.Event)
-    _clients: list[_Client] = field(default_factory=list)
-    _threads: list[threading.Thread] = field(default_factory=list)
+    _threads: list[WorkThread] = field(default_factory=list)
     _attempts: list[Attempt] = field(default_factory=list)
     """Appended to by all clients."""
 
@@ -68,23 +68,15 @@ class Probes:
         for kind in PROBES:
             for place in range(_CLIENTS):
                 client = _Client(self.target, kind, place, self._attempts.append, self._over)
-                thread = threading.Thread(target=client.run, daemon=True)
-                self._clients.append(client)
-                self._threads.append(thread)
-                thread.start()
+                self._threads.append(WorkThread(client.run))
+                self._threads[-1].start()
 
     def stop(self) -> Sequence[Attempt]:
         """Ends them; all attempts, by their ends. Raises `ServerError` if one does not end, and
         whatever ended one before."""
         self._over.set()
-        deadline = time.monotonic() + END_LIMIT_S
-        for thread in self._threads:
-            thread.join(max(0.0, deadline - time.monotonic()))
-            if thread.is_alive():
-                raise ServerError(f"a probe waits for its answer for over {END_LIMIT_S:.0f} s")
-        for client in self._clients:
-            if client.error is not None:
-                raise client.error
+        if not wait_for_all(self._threads, END_LIMIT_S):
+            raise ServerError(f"a probe waits for its answer for over {END_LIMIT_S:.0f} s")
         return sorted(self._attempts, key=lambda attempt: attempt.ended_ns)
 
     def lost(self, attempts: Sequence[Attempt]) -> tuple[Sequence[int], int]:
@@ -123,26 +115,19 @@ class _Client:
     place: int
     note: Callable[[Attempt], None]
     over: threading.Event
-    error: BaseException | None = None
-    """What ended it before it was over."""
     _session: ClientSession | None = None
     _written: int = 0
 
     def run(self) -> None:
         """Attempts until it is over."""
-        try:
-            self._attempt_on_time()
-        except BaseException as error:  # noqa: BLE001 — raised where it is waited for
-            self.error = error
-        finally:
-            self._drop()
-
-    def _attempt_on_time(self) -> None:
         spacing_s = SPACING_S * _CLIENTS
         due = time.monotonic() + SPACING_S * self.place
-        while not self.over.wait(max(0.0, due - time.monotonic())):
-            self._attempt()
-            due += spacing_s * max(1, 1 + int((time.monotonic() - due) / spacing_s))
+        try:
+            while not self.over.wait(max(0.0, due - time.monotonic())):
+                self._attempt()
+                due += spacing_s * max(1, 1 + int((time.monotonic() - due) / spacing_s))
+        finally:
+            self._drop()
 
     def _attempt(self) -> None:
         row, code = 0, ""

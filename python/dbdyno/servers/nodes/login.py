@@ -16,12 +16,12 @@ import select
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable
 from typing import TypeVar
 
 from dbdyno.errors import ConnectError, LabError, ServerError, kind_named
+from dbdyno.thread import WorkThread
 
 _T = TypeVar("_T")
 
@@ -68,22 +68,10 @@ def try_apart(provision: str, limit_s: float) -> None:
 def within(limit_s: float, connect: Callable[[], _T]) -> _T:
     """What `connect` returns or raises; `ConnectError` if it is not over within `limit_s`."""
     found: list[_T] = []
-    failed: list[BaseException] = []
-    over = threading.Event()
-
-    def act() -> None:
-        try:
-            found.append(connect())
-        except BaseException as error:  # noqa: BLE001 — raised where it is waited for
-            failed.append(error)
-        finally:
-            over.set()
-
-    threading.Thread(target=act, name="log-in", daemon=True).start()
-    if not over.wait(limit_s + _MORE_S):
+    thread = WorkThread(lambda: found.append(connect()))
+    thread.start()
+    if not thread.wait(limit_s + _MORE_S):
         raise _too_long(limit_s)
-    if failed:
-        raise failed[0]
     return found[0]
 
 
