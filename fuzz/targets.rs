@@ -4,7 +4,7 @@
 //!
 //! Shared by the fuzz project and by `crates/driver/tests/fuzz.rs`, which runs them on stable Rust.
 
-use driver::{Form, Progress, RowCursor, Session, StatementId, Value};
+use driver::{Form, Progress, Reply, RowCursor, Session, StatementId, Value};
 use wire_mysql::{Algorithm, Compression, Wishes};
 
 /// Memory one input may ask for at once: one packed packet of MySQL's holds 16 MiB, and the buffer
@@ -88,7 +88,7 @@ fn reply(data: &[u8], session: impl Fn() -> Session) {
 }
 
 fn answers(mut session: Session, request: u8, pieces: &[&[u8]]) -> Vec<String> {
-    let (mut said, mut out, mut buffer) = (Vec::new(), Vec::new(), Vec::new());
+    let mut out = Vec::new();
     session.pipelined(request & 4 > 0);
     let sent = match request & 3 {
         0 => session.query(b"SELECT 1", &mut out).err(),
@@ -101,6 +101,24 @@ fn answers(mut session: Session, request: u8, pieces: &[&[u8]]) -> Vec<String> {
         let second = session.query(b"SELECT 2", &mut out);
         assert!(second.is_ok(), "behind the first one");
     }
+    let read_rows = |session: &mut Session, reply: &Reply, bytes: &[u8], said: &mut Vec<String>| {
+        read(session, bytes, said);
+        if request & 3 == 2 && reply.error.is_none() {
+            let sent = session.execute(StatementId(0), [Value::Int(1)].into_iter(), &mut out);
+            said.push(sent.is_ok().to_string());
+        }
+    };
+    replies(&mut session, pieces, read_rows)
+}
+
+/// Feeds a session these pieces, one after the other: every reply and what `read` says of it, or
+/// the error that ends it.
+fn replies(
+    session: &mut Session,
+    pieces: &[&[u8]],
+    mut read: impl FnMut(&mut Session, &Reply, &[u8], &mut Vec<String>),
+) -> Vec<String> {
+    let (mut said, mut rows, mut buffer) = (Vec::new(), Vec::new(), Vec::new());
     for piece in pieces {
         buffer.extend_from_slice(piece);
         // A reply ends within the bytes there are, so this does too.
@@ -112,17 +130,12 @@ fn answers(mut session: Session, request: u8, pieces: &[&[u8]]) -> Vec<String> {
                 }
                 Ok(Progress::More) => break,
                 Ok(Progress::Wanted { consumed }) => {
-                    session.send_rows(&mut out);
+                    session.send_rows(&mut rows);
                     consumed
                 }
                 Ok(Progress::Done { reply, consumed }) => {
                     said.push(format!("{reply:?}"));
-                    read(&mut session, &buffer[..consumed], &mut said);
-                    if request & 3 == 2 && reply.error.is_none() {
-                        let values = [Value::Int(1)].into_iter();
-                        let sent = session.execute(StatementId(0), values, &mut out);
-                        said.push(sent.is_ok().to_string());
-                    }
+                    read(session, &reply, &buffer[..consumed], &mut said);
                     consumed
                 }
             };
@@ -172,7 +185,7 @@ pub fn resp_reply(data: &[u8]) {
 
 /// As `answers`, to commands.
 fn answers_to_commands(commands: u8, pieces: &[&[u8]]) -> Vec<String> {
-    let (mut said, mut out, mut buffer) = (Vec::new(), Vec::new(), Vec::new());
+    let mut out = Vec::new();
     let mut session = Session::unconnected_redis();
     session.pipelined(true);
     let names: &[&[u8]] = match commands & 3 {
@@ -185,24 +198,7 @@ fn answers_to_commands(commands: u8, pieces: &[&[u8]]) -> Vec<String> {
         let sent = session.command([Value::Bytes(name)].into_iter(), &mut out);
         assert!(sent.is_ok(), "{sent:?}");
     }
-    for piece in pieces {
-        buffer.extend_from_slice(piece);
-        loop {
-            match session.feed(&buffer) {
-                Err(error) => {
-                    said.push(error.to_string());
-                    return said;
-                }
-                Ok(Progress::Done { reply, consumed }) if consumed > 0 => {
-                    said.push(format!("{reply:?}"));
-                    read_values(&session, &buffer[..consumed], &mut said);
-                    buffer.drain(..consumed);
-                }
-                Ok(_) => break,
-            }
-        }
-    }
-    said
+    replies(&mut session, pieces, |session, _, bytes, said| read_values(session, bytes, said))
 }
 
 /// All values of a reply to a command.
@@ -228,31 +224,16 @@ pub fn mongodb_reply(data: &[u8]) {
 
 /// As `answers`, to two commands of documents, one after the other.
 fn answers_to_documents(pieces: &[&[u8]]) -> Vec<String> {
-    let (mut said, mut out, mut buffer) = (Vec::new(), Vec::new(), Vec::new());
+    let mut out = Vec::new();
     let mut session = Session::unconnected_mongodb();
     let find = b"\x0f\0\0\0\x10find\0\x01\0\0\0\0";
     assert!(session.document(find, None, &mut out).is_ok());
-    for piece in pieces {
-        buffer.extend_from_slice(piece);
-        loop {
-            match session.feed(&buffer) {
-                Err(error) => {
-                    said.push(error.to_string());
-                    return said;
-                }
-                Ok(Progress::Done { reply, consumed }) => {
-                    said.push(format!("{reply:?}"));
-                    if let Ok(Some(document)) = session.answer(&buffer[..consumed]) {
-                        read_document(document, 0, &mut said);
-                    }
-                    buffer.drain(..consumed);
-                    assert!(session.document(find, None, &mut out).is_ok());
-                }
-                Ok(_) => break,
-            }
+    replies(&mut session, pieces, |session, _, bytes, said| {
+        if let Ok(Some(document)) = session.answer(bytes) {
+            read_document(document, 0, said);
         }
-    }
-    said
+        assert!(session.document(find, None, &mut out).is_ok());
+    })
 }
 
 /// All values of a document, and of those within it.

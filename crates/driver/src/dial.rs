@@ -91,6 +91,22 @@ impl<'a> Dialled<'a> {
         }
     }
 
+    /// Encrypts at once what such a target asks for: the protocol has no question whether the server
+    /// has TLS, so `prefer` connects without it.
+    pub fn encrypt_from_start(
+        &mut self,
+        target: &ServerTarget,
+        endpoint: &Endpoint,
+    ) -> Result<(), ConnectError> {
+        match tls_host(target, endpoint) {
+            Some(host) if target.tls.mode != TlsMode::Prefer => {
+                self.awaited = "its side of the TLS handshake";
+                self.encrypt(host, &target.tls)
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Encrypts everything that follows; fails if bytes have arrived before the TLS handshake.
     pub fn encrypt(&mut self, host: &str, settings: &Tls) -> Result<(), ConnectError> {
         if !self.received.is_empty() {

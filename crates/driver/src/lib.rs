@@ -11,6 +11,8 @@
 mod advice;
 pub mod bson;
 mod bulk;
+#[cfg(test)]
+mod bytewise;
 mod channel;
 mod connect;
 mod connect_error;

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use record::{ServerTarget, TlsMode};
+use record::ServerTarget;
 use wire_mongodb::answer::answer;
 use wire_mongodb::bson::{Element, Value, elements, kind};
 use wire_mongodb::{Scram, ScramError, message, writer};
@@ -11,7 +11,7 @@ use wire_mongodb::{Scram, ScramError, message, writer};
 use super::error::server_error;
 use super::session::MongodbSession;
 use crate::connect_error::ConnectError;
-use crate::dial::{Attempt, Dialled, address_of, endpoint_of, tls_host};
+use crate::dial::{Attempt, Dialled, address_of, endpoint_of};
 use crate::error::ProtocolError;
 use crate::peer::Peer;
 use crate::transport::Opened;
@@ -47,13 +47,7 @@ pub(crate) fn connect<'a>(
     }
     let attempt = Attempt { endpoint, limit, expected: Peer::Mongodb, tell };
     let mut wire = Dialled::open(attempt, GREETING)?;
-    // A client can't ask whether the server has TLS, so `prefer` connects without it.
-    if let Some(host) = tls_host(target, endpoint)
-        && target.tls.mode != TlsMode::Prefer
-    {
-        wire.awaited = "its side of the TLS handshake";
-        wire.encrypt(host, &target.tls)?;
-    }
+    wire.encrypt_from_start(target, endpoint)?;
     let mut entering = Entering { wire, target, request: 0 };
     let server_version = entering.greet()?;
     if !target.user.is_empty()

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use record::{ServerTarget, TlsMode};
+use record::ServerTarget;
 use wire_resp::backend::{Element, element};
 use wire_resp::{frontend, reply_size};
 
 use super::error::server_error;
 use super::session::RedisSession;
 use crate::connect_error::ConnectError;
-use crate::dial::{Attempt, Dialled, address_of, endpoint_of, tls_host};
+use crate::dial::{Attempt, Dialled, address_of, endpoint_of};
 use crate::error::{ProtocolError, ServerError};
 use crate::peer::Peer;
 use crate::transport::Opened;
@@ -41,13 +41,7 @@ pub(crate) fn connect<'a>(
     })?;
     let attempt = Attempt { endpoint, limit, expected: Peer::Redis, tell };
     let mut wire = Dialled::open(attempt, GREETING)?;
-    // A client can't ask whether the server has TLS, so `prefer` connects without it.
-    if let Some(host) = tls_host(target, endpoint)
-        && target.tls.mode != TlsMode::Prefer
-    {
-        wire.awaited = "its side of the TLS handshake";
-        wire.encrypt(host, &target.tls)?;
-    }
+    wire.encrypt_from_start(target, endpoint)?;
     wire.awaited = GREETING;
     let server_version = match greet(target, &mut wire)? {
         Some(version) => version,

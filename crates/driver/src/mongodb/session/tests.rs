@@ -3,6 +3,7 @@
 use wire_mongodb::writer;
 
 use super::*;
+use crate::bytewise::fed_bytewise;
 use crate::session::Session;
 
 /// A document with one number by this name, and `more`.
@@ -33,16 +34,8 @@ fn send(session: &mut MongodbSession, name: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Feeds an answer byte by byte: it is complete with its last one.
 fn receive(session: &mut MongodbSession, bytes: &[u8]) -> Reply {
-    for end in 0..bytes.len() {
-        let progress = session.feed(&bytes[..end]);
-        assert!(matches!(progress, Ok(Progress::More)), "{progress:?} at {end}");
-    }
-    match session.feed(bytes) {
-        Ok(Progress::Done { reply, consumed }) if consumed == bytes.len() => reply,
-        other => panic!("{other:?}"),
-    }
+    fed_bytewise(|bytes| session.feed(bytes), bytes)
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! A session against bytes as servers send them.
 
 use super::*;
+use crate::bytewise::fed_bytewise;
 use crate::reply::{Class, Reply, Tally};
 use crate::session::Session;
 
@@ -15,16 +16,8 @@ fn send(session: &mut RedisSession, text: &str) -> Vec<u8> {
     out
 }
 
-/// Feeds a reply byte by byte: it is complete with its last one.
 fn receive(session: &mut RedisSession, bytes: &[u8]) -> Reply {
-    for end in 0..bytes.len() {
-        let progress = session.feed(&bytes[..end]);
-        assert!(matches!(progress, Ok(Progress::More)), "{progress:?} at {end}");
-    }
-    match session.feed(bytes) {
-        Ok(Progress::Done { reply, consumed }) if consumed == bytes.len() => reply,
-        other => panic!("{other:?}"),
-    }
+    fed_bytewise(|bytes| session.feed(bytes), bytes)
 }
 
 fn answer(session: &mut RedisSession, command: &str, bytes: &[u8]) -> Reply {
