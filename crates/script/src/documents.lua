@@ -4,12 +4,13 @@
 -- that the server refused. A command is encoded before the client is suspended, so tables that are
 -- only its envelope are used again.
 
-local host, values, RESTART_EVENT = ...
+local host, values, RESTART_EVENT, slots = ...
 
 local setmetatable, getmetatable, error, type = setmetatable, getmetatable, error, type
 local pairs, ipairs, tostring = pairs, ipairs, tostring
 local send, counts, batch, answer =
   host.document_command, host.document_counts, host.document_batch, host.document_answer
+local open_slot = slots.open
 
 local documents, typed_meta, typed, INT64 = values(host)
 local array = documents.array
@@ -42,10 +43,6 @@ local function raise(self, name)
   }, 0)
 end
 
-local function open_slot(self)
-  return self[1] or error("attempt to use an already closed connection", 3)
-end
-
 -- Sends a command by its name, the name's value and its other fields, to the connection's database
 -- or another; returns the answer.
 function connection:command(name, value, fields, database)
@@ -71,18 +68,7 @@ function connection:collection(name)
   return known
 end
 
-function connection:disconnect()
-  if self[1] then
-    host.disconnect(self[1])
-    self[1] = nil
-  end
-end
-
-function connection:reconnect()
-  if host.reconnect(open_slot(self)) == false then
-    error("connection creation failed", 2)
-  end
-end
+connection.disconnect, connection.reconnect = slots.disconnect, slots.reconnect
 
 local one = array { n = 1 }
 

@@ -3,10 +3,10 @@
 -- As in `sql.lua`, the host's functions return at once or suspend the client, and `false` means
 -- that the server refused.
 
-local host, integer_in, RESTART_EVENT = ...
+local host, integer_in, RESTART_EVENT, slots = ...
 
 local setmetatable, error = setmetatable, error
-local send, value = host.command, host.value
+local send, value, open_slot = host.command, host.value, slots.open
 
 host.keep_integer(integer_in)
 
@@ -31,10 +31,6 @@ local function raise(self, name)
   }, 0)
 end
 
-local function open_slot(self)
-  return self[1] or error("attempt to use an already closed connection", 3)
-end
-
 -- Sends a command and returns the value of its reply.
 function connection:command(...)
   local slot = open_slot(self)
@@ -56,18 +52,7 @@ function connection:run(...)
   return replied ~= nil or nil
 end
 
-function connection:disconnect()
-  if self[1] then
-    host.disconnect(self[1])
-    self[1] = nil
-  end
-end
-
-function connection:reconnect()
-  if host.reconnect(open_slot(self)) == false then
-    error("connection creation failed", 2)
-  end
-end
+connection.disconnect, connection.reconnect = slots.disconnect, slots.reconnect
 
 -- A connection for a script's body that is only inspected: its methods do nothing.
 local inert = {}

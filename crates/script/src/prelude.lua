@@ -5,7 +5,7 @@
 
 local host, settings, foreign, report, legacy, options, module, own, sql,
   coroutines, native, names, streams, integers, errors, keys_of, documents_of,
-  document_values = ...
+  document_values, slots_of = ...
 
 local getfenv, setfenv, setmetatable, rawget = getfenv, setfenv, setmetatable, rawget
 local error, type, tostring, tonumber, xpcall = error, type, tostring, tonumber, xpcall
@@ -22,8 +22,9 @@ local random, next_event, create_parameter, bulk_append =
 host.random = random
 local the_driver, connection_meta, raise, end_bulk =
   sql(host, settings, create_parameter, bulk_append, RESTART_EVENT)
-local keys, keys_meta, raise_keys = keys_of(host, integer_in, RESTART_EVENT)
-local documents = documents_of(host, document_values, RESTART_EVENT)
+local slots = slots_of(host)
+local keys, keys_meta, raise_keys = keys_of(host, integer_in, RESTART_EVENT, slots)
+local documents = documents_of(host, document_values, RESTART_EVENT, slots)
 
 -- The function that raises a pipeline's error, by the metatable of its connection.
 local raise_on = {

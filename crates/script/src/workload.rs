@@ -25,7 +25,7 @@ use crate::source;
 
 const PRELUDE: &[u8] = include_bytes!("prelude.lua");
 /// Arguments of the prelude after the host's functions, in this order.
-const PARTS: [(&[u8], &CStr); 16] = [
+const PARTS: [(&[u8], &CStr); 17] = [
     (include_bytes!("foreign.lua"), c"=foreign"),
     (include_bytes!("report.lua"), c"=report"),
     (include_bytes!("legacy.lua"), c"=legacy"),
@@ -42,6 +42,7 @@ const PARTS: [(&[u8], &CStr); 16] = [
     (include_bytes!("keys.lua"), c"=keys"),
     (include_bytes!("documents.lua"), c"=documents"),
     (include_bytes!("document_values.lua"), c"=document_values"),
+    (include_bytes!("slots.lua"), c"=slots"),
 ];
 
 /// One shard's clients running a script.
