@@ -91,8 +91,8 @@ impl<'a> Dialled<'a> {
         }
     }
 
-    /// Encrypts at once what such a target asks for: the protocol has no question whether the server
-    /// has TLS, so `prefer` connects without it.
+    /// Encrypts at once what such a target asks for: the protocol has no question whether the
+    /// server has TLS, so `prefer` connects without it.
     pub fn encrypt_from_start(
         &mut self,
         target: &ServerTarget,

@@ -25,7 +25,7 @@ from dbdyno.errors import UsageError
 @click.option(
     "--url", default="", help="Where the site will be: links to its pages then show their cards."
 )
-@click.option("--list", "only_list", is_flag=True, help="List what would be taken out, only.")
+@click.option("--list", "only_list", is_flag=True, help="List what would be redacted, only.")
 def gallery(stores: tuple[Path, ...], out: Path, title: str, url: str, only_list: bool) -> None:
     """Write a static site of the studies in STOREs that have a complete run.
 
@@ -50,7 +50,7 @@ def gallery(stores: tuple[Path, ...], out: Path, title: str, url: str, only_list
     for place, why in made.left_out.items():
         say(f"left out: {place}: {why}", err=True)
     for text, times in sorted(made.replaced.items()):
-        say(f"taken out: {text}{f' ({times} times)' if times > 1 else ''}", err=True)
+        say(f"redacted: {text}{f' ({times} times)' if times > 1 else ''}", err=True)
     if only_list:
         return
     write_gallery(made, out)

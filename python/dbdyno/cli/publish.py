@@ -25,12 +25,12 @@ from dbdyno.errors import StoreError, UsageError
     default="",
     help="Where the page will be: links to it then show its card, and it can be embedded.",
 )
-@click.option("--list", "only_list", is_flag=True, help="List what would be taken out, only.")
+@click.option("--list", "only_list", is_flag=True, help="List what would be redacted, only.")
 def publish(study: str, store: Path, out: Path | None, url: str, only_list: bool) -> None:
     """Write a stored STUDY as one file that anybody may read.
 
     The page holds its pictures and tables, a citation, and the digest of the stored runs. Addresses
-    of servers, paths, and names of users and hosts are taken out; what was is listed on standard
+    of servers, paths, and names of users and hosts are redacted; what was is listed on standard
     error before anything is written: read it. Prints the page's path.
     """
     if url and not re.match(r"https?://", url):
@@ -40,8 +40,8 @@ def publish(study: str, store: Path, out: Path | None, url: str, only_list: bool
 
     made = make(store, study, url=url)
     for text, times in sorted(made.replaced.items()):
-        say(f"taken out: {text}{f' ({times} times)' if times > 1 else ''}", err=True)
-    say(f"{len(made.replaced)} texts taken out; pictures and words are as measured", err=True)
+        say(f"redacted: {text}{f' ({times} times)' if times > 1 else ''}", err=True)
+    say(f"{len(made.replaced)} texts redacted; pictures and words are as measured", err=True)
     if only_list:
         return
     page = out or Path(f"{study}.html")
