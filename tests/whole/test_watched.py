@@ -4,6 +4,7 @@ end."""
 from __future__ import annotations
 
 import csv
+import re
 import socket
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -133,6 +134,40 @@ def test_live_figures_are_the_report_s(kind: str, tmp_path: Path) -> None:
     assert kind == "find_max" or len(final.means) == len(cells)
     assert f"so far, 1 of 2 blocks, not final: {answers[0]['text']}" in err.replace("\n  ", " ")
     assert watch.has_report
+
+
+def test_a_bench_is_watched_as_a_study_is(tmp_path: Path) -> None:
+    (tmp_path / "results").mkdir()
+    inside = Inside(tmp_path / "results")
+    url = f"sqlite://{tmp_path}/app.db"
+    measure = ("--script", "kv_update", "--prepare", "--warm-up", "200ms", "--time", "1s")
+    sides = ("--with", "synchronous=off", "--repeat", "2", "--no-pictures")
+    watches: dict[str, StudyWatch] = {}
+    states: set[str] = set()
+    panels: set[str] = set()
+    with start("bench", url, *measure, *sides, folder=tmp_path) as process:
+
+        def look() -> bool:
+            over = process.poll() is not None
+            for name in inside.folders():
+                watch = watches.setdefault(name, StudyWatch(inside, name))
+                watch.look()
+                states.add(watch.status)
+                panels.update(panel for panel, _ in watch.lines.points)
+            return over
+
+        wait_until("the bench is over", look, limit_s=LIMIT_S)
+        out, err = process.communicate()
+    assert process.returncode == 0, err
+    assert {"running", "complete"} <= states <= {"idle", "running", "complete"}
+    assert panels >= {"throughput", "p95", "busy"}
+    (watch,) = watches.values()
+    assert [answer["blocks_done"] for answer in watch.command.answers] == [1, 2]
+    final = str(watch.command.answers[-1]["text"])
+    assert " ".join(final.split()) in " ".join(out.split())
+    printed = [str(line["text"]) for line in watch.command.printed]
+    assert any(re.match(r"as-is +measure .* events/s, p95 ", line) for line in printed)
+    assert set(printed) <= set(err.splitlines())
 
 
 def test_a_note_set_while_it_runs_is_in_page_and_report(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from dbdyno.cli.bench_text import (
     run_document,
     sides_document,
 )
+from dbdyno.cli.live import watched
 from dbdyno.cli.load_options import load_of, load_options
 from dbdyno.cli.options import (
     collector_option,
@@ -33,6 +34,7 @@ from dbdyno.cli.text import count, fold, width
 from dbdyno.cli.thresholds import FIGURES, Threshold, thresholds
 from dbdyno.conduct.bench import (
     BenchPlan,
+    BenchResult,
     cleanup_tables,
     prepare_tables,
 )
@@ -197,7 +199,7 @@ def bench(
         settings=settings,
     )
     keep = None if discard else Store(store)
-    results = measure(bench_plan, find_engine(), observe=BenchProgress().show, store=keep)
+    results = _measured(bench_plan, keep, answers=compared or bench_plan.repeat > 1)
     broken = [text for run in results for text in _broken(run.summary, limits)]
     kept, alone = results[0].kept, bench_plan.repeat == 1 and not compared
     if as_json:
@@ -254,7 +256,7 @@ def prepare(
     load = Load(clients=(1,), warm_up_s=0.0, measure_s=None, loaders=loaders, verify=verify)
     wanted: Prepare = "replace" if replace else "new"
     plan = BenchPlan(url, script, options, load, seed, prepare=wanted)
-    loads, warnings = prepare_tables(plan, find_engine(), observe=BenchProgress().show)
+    loads, warnings = prepare_tables(plan, find_engine(), observe=BenchProgress(load).show)
     say(f"tables         {loads_text(loads)}" if loads else "done; no table to verify")
     print_warnings(warnings)
 
@@ -270,8 +272,19 @@ def cleanup(url: str, script: str, options: dict[str, Option]) -> None:
     """
     load = Load(clients=(1,), warm_up_s=0.0, measure_s=None)
     plan = BenchPlan(url, script, options, load, seed=1)
-    cleanup_tables(plan, find_engine(), observe=BenchProgress().show)
+    cleanup_tables(plan, find_engine(), observe=BenchProgress(load).show)
     say("done")
+
+
+def _measured(
+    bench_plan: BenchPlan, keep: Store | None, *, answers: bool
+) -> tuple[BenchResult, ...]:
+    """Its progress goes to standard error, and if it is kept to its live log."""
+    progress = BenchProgress(bench_plan.load)
+    if keep is None:
+        return measure(bench_plan, find_engine(), observe=progress.show)
+    with watched(keep, progress, blocks=bench_plan.repeat, answers=answers) as live:
+        return measure(bench_plan, find_engine(), observe=live.show, store=keep)
 
 
 def _command_line() -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 
-from dbdyno.cli.progress import Shower
+from dbdyno.cli.progress import Shown
 from dbdyno.conduct import Event, RunEnded, RunStarted, StudyStarted
 from dbdyno.errors import LabError
 from dbdyno.formats.passwords import words_without_passwords
@@ -23,10 +23,11 @@ _PROGRESS_S = 1.0
 class Live:
     """Shows each event and logs it. The study goes on if an answer can't be computed."""
 
-    def __init__(self, store: Store, shown: Shower, *, blocks: int) -> None:
+    def __init__(self, store: Store, shown: Shown, *, blocks: int, answers: bool = True) -> None:
         self._store = store
         self._shown = shown
         self._blocks = blocks
+        self._answers = answers
         self._study = ""
         self._log: LiveLog | None = None
         self._left: Counter[int] = Counter()
@@ -48,7 +49,8 @@ class Live:
                 self._left[run.block] -= 1
                 if manifest.status == "interrupted":
                     self._interrupted.add(run.block)
-                if not self._left[run.block] and run.block not in self._interrupted:
+                over = not self._left[run.block] and run.block not in self._interrupted
+                if over and self._answers:
                     self._answer()
             case _ if time.monotonic() >= self._due_s:
                 self._keep_progress()
@@ -99,9 +101,10 @@ class Live:
 
 
 @contextmanager
-def watched(store: Store, shown: Shower, *, blocks: int) -> Iterator[Live]:
-    """Logs a study's events in the block, and at its end how it ended."""
-    live = Live(store, shown, blocks=blocks)
+def watched(store: Store, shown: Shown, *, blocks: int, answers: bool = True) -> Iterator[Live]:
+    """Logs a study's events in the block, and at its end how it ended; with `answers`, the answer
+    so far after each block."""
+    live = Live(store, shown, blocks=blocks, answers=answers)
     try:
         yield live
     except BaseException:

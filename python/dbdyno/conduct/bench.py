@@ -7,7 +7,7 @@ unless nobody wants to keep it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,12 +15,13 @@ from pathlib import Path
 from dbdyno.conduct.address import check_url
 from dbdyno.conduct.batch import conduct_batch
 from dbdyno.conduct.bench_sides import BenchSide, sides_of
-from dbdyno.conduct.events import Event, PhaseStarted, Recorded, RunEnded
+from dbdyno.conduct.events import Event, Observer, PhaseStarted, RunEnded, StudyStarted
 from dbdyno.conduct.host import Host
 from dbdyno.conduct.kept import OneRun, one_run_folder, plan_of, script_name, study_of
 from dbdyno.conduct.sampling import own_collectors
 from dbdyno.conduct.setting import Setting
 from dbdyno.conduct.tables import Handling, Prepare
+from dbdyno.conduct.volume import scripts_named
 from dbdyno.design.batches import batches
 from dbdyno.engine import Engine, find_script
 from dbdyno.engine.script import script_path
@@ -33,15 +34,11 @@ from dbdyno.model import (
     Load,
     Option,
     Plan,
-    Record,
     StepSummary,
     TableLoad,
 )
 from dbdyno.servers import Server, open_server
 from dbdyno.store import Store
-
-RecordObserver = Callable[[str, Record], None]
-"""Gets the command (`prepare`, `verify`, `run`, `cleanup`) and each of its records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +99,7 @@ class BenchResult:
 
 
 def bench(
-    bench_plan: BenchPlan, engine: Engine, *, observe: RecordObserver, store: Store | None = None
+    bench_plan: BenchPlan, engine: Engine, *, observe: Observer, store: Store | None = None
 ) -> tuple[BenchResult, ...]:
     """Measures each side in each block and keeps it in `store`, in the order of the plan; a window
     that was cut short is returned and marked, and is the last one.
@@ -123,7 +120,7 @@ def bench(
 
 
 def prepare_tables(
-    bench_plan: BenchPlan, engine: Engine, *, observe: RecordObserver
+    bench_plan: BenchPlan, engine: Engine, *, observe: Observer
 ) -> tuple[tuple[TableLoad, ...], tuple[EngineWarning, ...]]:
     """Loads the script's tables and measures nothing: what was loaded, and what to know of it."""
     handling = Handling(bench_plan.prepare, cleanup=False)
@@ -133,7 +130,7 @@ def prepare_tables(
         return manifest.loads, _warnings(manifest.load_warnings)
 
 
-def cleanup_tables(bench_plan: BenchPlan, engine: Engine, *, observe: RecordObserver) -> None:
+def cleanup_tables(bench_plan: BenchPlan, engine: Engine, *, observe: Observer) -> None:
     """Lets the script drop its tables and measures nothing."""
     handling = Handling("no", cleanup=True)
     with _conducted(bench_plan, engine, observe, handling, None, measured=False) as call:
@@ -195,7 +192,7 @@ class _Call:
 def _conducted(
     bench_plan: BenchPlan,
     engine: Engine,
-    observe: RecordObserver,
+    observe: Observer,
     handling: Handling,
     store: Store | None,
     *,
@@ -205,6 +202,7 @@ def _conducted(
     sides = _sides(bench_plan)
     folders = script_path()
     script = find_script(bench_plan.script, folders)
+    scripts = {script_name(script): script}
     study = study_of(bench_plan, script, sides)
     own = own_collectors(study, folders) if store is not None else ()
     plan = plan_of(study, bench_plan.seed, measured=measured)
@@ -219,14 +217,14 @@ def _conducted(
 
     with (
         scratch_folder("bench") as scratch,
+        scripts_named(scripts),
         one_run_folder(store or Store(scratch / "store"), study, plan) as place,
     ):
         call = _Call(script, place)
 
         def watch(event: Event) -> None:
             call.see(event)
-            if isinstance(event, Recorded):
-                observe(event.command, event.record)
+            observe(event)
 
         setting = Setting(
             study=study,
@@ -239,9 +237,11 @@ def _conducted(
             tables=_handlings(plan, handling),
             sampled=store is not None,
             command_line=bench_plan.command_line,
-            scripts={script_name(script): script},
+            scripts=scripts,
         )
         try:
+            if store is not None:
+                observe(StudyStarted(plan, place.folder.stored.name, plan.runs))
             for batch in batches(plan, plan.runs):
                 conduct_batch(setting, batch, place.folder)
                 if call.first_failure is not None:
@@ -292,9 +292,7 @@ def _handlings(plan: Plan, handling: Handling) -> Mapping[str, Handling]:
     return found
 
 
-def _clean_up(
-    bench_plan: BenchPlan, engine: Engine, observe: RecordObserver, *, quiet: bool
-) -> None:
+def _clean_up(bench_plan: BenchPlan, engine: Engine, observe: Observer, *, quiet: bool) -> None:
     """Drops the tables on every database; `quiet`: another failure is reported already."""
     for url in dict.fromkeys(filter(None, (bench_plan.against, bench_plan.url))):
         alone = replace(bench_plan, url=url, against=None, settings={}, repeat=1)

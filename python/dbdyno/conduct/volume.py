@@ -54,7 +54,14 @@ def scripts_asked(loaded: StudyFile, *, run_code: bool) -> Iterator[None]:
     """In the block, names of scripts are those of this study; its own files are executed, to get
     their `dbdyno.volume`, only with `run_code`."""
     files = study_scripts(loaded)
-    token = _SCRIPTS.set({n: file for n, file in files.items() if run_code or is_shipped(file)})
+    with scripts_named({n: file for n, file in files.items() if run_code or is_shipped(file)}):
+        yield
+
+
+@contextmanager
+def scripts_named(files: Mapping[str, Path]) -> Iterator[None]:
+    """In the block, these files are asked by their names, and no others."""
+    token = _SCRIPTS.set(files)
     try:
         yield
     finally:
