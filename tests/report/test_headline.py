@@ -294,6 +294,24 @@ def test_a_source_that_gave_nothing_is_said_first_wherever_the_answer_is(
     assert "hardware" not in headline(analyse(material))
 
 
+@pytest.mark.parametrize(
+    ("metric", "is_missing"), [("tables.changes", True), ("throughput", False)]
+)
+def test_a_source_sampled_in_part_is_said_where_the_figure_is_missing(
+    tmp_path: Path, metric: str, is_missing: bool
+) -> None:
+    text = 'collect = ["tables"]\n' + ONE_LOAD.replace("throughput", metric)
+    material = gather(write_study(tmp_path, text, World(steady)), "study")
+    why = {"tables": {"samples": 3, "what": "no rows are counted", "cure": "`userstat`"}}
+    runs = tuple(
+        replace(run, manifest=replace(run.manifest, collected=why)) for run in material.runs
+    )
+    answer = headline(analyse(replace(material, runs=runs)))
+    first = "`tables` was not sampled in full: no rows are counted; expected `userstat`."
+    assert answer.startswith(first) is is_missing
+    assert ("not sampled" in answer) is is_missing
+
+
 def test_the_page_shows_names_in_the_headline_as_code(tmp_path: Path) -> None:
     text = 'answer = "It is `{effect}`."\n' + led('{ cell = { journal = "wal" } }')
     page = page_of(write_study(tmp_path, text, World(steady)))

@@ -10,10 +10,13 @@ from pathlib import Path
 import pytest
 from product import settled
 
+from dbdyno.collect import Watched
+from dbdyno.collect.sources.tables import COLLECTOR
+from dbdyno.conduct.run.served import session_inside
 from dbdyno.engine import find_engine, find_script, run_engine, run_spec
 from dbdyno.engine.process import Call
 from dbdyno.engine.script import script_path
-from dbdyno.model import Load, Option, Record, Summary
+from dbdyno.model import Load, Missing, Option, Record, Summary
 from dbdyno.servers import Server, open_server
 from dbdyno.servers.protocol import Transport
 
@@ -64,7 +67,8 @@ def ignore(_line: bytes, _record: Record, _call: Call) -> None:
 )
 def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     folder = tmp_path_factory.mktemp("server")
-    with open_server(request.param, {"innodb_flush_log_at_trx_commit": "2"}, folder) as server:
+    settings = {"innodb_flush_log_at_trx_commit": "2", "performance_schema": "ON"}
+    with open_server(request.param, settings, folder) as server:
         server.start()
         lab = Lab(server, folder)
         lab.command("prepare", "oltp_read_write")
@@ -94,3 +98,34 @@ def test_the_engine_s_counts_are_the_server_s_own(
         return found
 
     assert settled(grown, expected) == expected
+
+
+def rows_by_table(server: Server, metric: str) -> float:
+    """Of all tables under load, as the collector `tables` reads them."""
+    opened = COLLECTOR.open(Watched(kind="mariadb", inside=lambda: session_inside(server, "mysql")))
+    assert opened is not None and not isinstance(opened, Missing), opened
+    rows = sum(
+        reading.value
+        for reading in opened.sample()
+        if reading.metric == metric and reading.instance.startswith("sbtest")
+    )
+    opened.close()
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("script", "metric"),
+    [
+        ("oltp_insert", "inserts"),
+        ("oltp_update_index", "updates"),
+        ("oltp_point_select", "rows_read"),
+    ],
+)
+def test_rows_by_table_are_the_load_s_events(lab: Lab, script: str, metric: str) -> None:
+    before = rows_by_table(lab.server, metric)
+    summary = lab.command("run", script)
+    assert summary is not None
+    assert summary.total.errors == 0
+    assert summary.total.events > CLIENTS
+
+    assert rows_by_table(lab.server, metric) - before == summary.total.events

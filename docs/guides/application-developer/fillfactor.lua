@@ -1,7 +1,7 @@
 -- Updates of a column of a table with free space in its pages, or without.
 sysbench.cmdline.options = {
    fillfactor = {"Of the table", 100},
-   rows = {"Rows", 50000},
+   rows = {"Rows", 500000},
    indexed = {"Whether the column has an index", false},
 }
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from dbdyno.collect.tree import Tree
 from dbdyno.model import Metric, Missing, Reading, SampledSession
@@ -65,6 +65,15 @@ class Readings(Protocol):
 
     def close(self) -> None:
         """Gives back what it holds."""
+
+
+@runtime_checkable
+class InPart(Readings, Protocol):
+    """An open collector that may find only some of its metrics."""
+
+    @property
+    def lacks(self) -> Missing | None:
+        """Why the others can't be read here; `None`: nothing is missing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dbdyno.collect import by_member
-from dbdyno.collect.collector import Collector, Readings, Watched
+from dbdyno.collect.collector import Collector, InPart, Readings, Watched
 from dbdyno.collect.pace import PERIOD_S, Pace
 from dbdyno.collect.served import Served, total_s
 from dbdyno.errors import LabError
@@ -157,7 +157,7 @@ class Sampler:
         self, collectors: Iterable[Collector], watched: Watched, *, keep: Keep = _nowhere
     ) -> None:
         self.missing: dict[str, Missing] = {}
-        """Source → why it can't be read here."""
+        """Source → why it, or some of its metrics, can't be read here."""
         self._sources: list[_Source] = []
         for collector in collectors:
             served = Served(watched.ask)
@@ -172,7 +172,10 @@ class Sampler:
             opened = by_member.opened(collector, accounted)
             if isinstance(opened, Missing):
                 self.missing[collector.source] = opened
-            elif opened is not None:
+                continue
+            if isinstance(opened, InPart) and opened.lacks is not None:
+                self.missing[collector.source] = opened.lacks
+            if opened is not None:
                 self._sources.append(_Source(collector, opened, served, programs, _Taken(keep)))
 
     def __enter__(self) -> Sampler:

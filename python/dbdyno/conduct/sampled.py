@@ -21,14 +21,15 @@ def keep_samples(
     told_metrics: Mapping[str, Sequence[Metric]] | None = None,
 ) -> Mapping[str, Mapping[str, object]]:
     """Writes all samples, and those that a program reported of itself (`told`); returns for each
-    source the cost of sampling or why it failed. Raises `StoreError`."""
+    source the cost of sampling, and why it, or some of it, was not read. Raises `StoreError`."""
     known = {name: metrics for each in samplers for name, metrics in each.metrics().items()}
     samples = (one for each in samplers for one in each.samples())
     writer.metrics((*samples, *told), known | dict(told_metrics or {}))
     collected: dict[str, Mapping[str, object]] = {}
     for each in samplers:
         collected |= {name: asdict(cost) for name, cost in each.costs().items()}
-        collected |= {name: asdict(why) for name, why in each.missing.items()}
+        for name, why in each.missing.items():
+            collected[name] = {**collected.get(name, {}), **asdict(why)}
     for one in own:
         proof = {"file": one.file, "sha256": one.sha256}
         collected[one.collector.source] = {**collected.get(one.collector.source, {}), **proof}

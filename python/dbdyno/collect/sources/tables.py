@@ -1,11 +1,17 @@
 """Statistics by table: its changes, dead rows, and the sizes of it and its indexes. The instance is
 the table; only for studies that ask for it (`collect = ["tables"]`).
+
+MariaDB counts rows by table only where its settings ask for it: with `performance_schema = true`
+reads, inserts, updates and deletes, as MySQL does by default; with `userstat = true`, which costs
+less, reads and changes (from 11.5 on inserts, updates and deletes, too). Its sizes need neither.
+`updates` of MySQL may include rows that an update left as they were.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 
 from dbdyno.collect.collector import Collector, Readings, Watched
 from dbdyno.errors import ServerError
@@ -16,8 +22,10 @@ MOST_TABLES = 50
 
 _POSTGRESQL = f"""
     SELECT relname AS instance, n_tup_ins AS inserts, n_tup_upd AS updates,
-           n_tup_del AS deletes, n_tup_hot_upd AS hot_updates, n_live_tup AS live_rows,
-           n_dead_tup AS dead_rows, seq_scan AS scans, coalesce(idx_scan, 0) AS index_scans,
+           n_tup_del AS deletes, n_tup_ins + n_tup_upd + n_tup_del AS changes,
+           n_tup_hot_upd AS hot_updates, seq_tup_read + coalesce(idx_tup_fetch, 0) AS rows_read,
+           n_live_tup AS live_rows, n_dead_tup AS dead_rows,
+           seq_scan AS scans, coalesce(idx_scan, 0) AS index_scans,
            autovacuum_count AS vacuums, pg_table_size(relid) AS table_bytes,
            pg_indexes_size(relid) AS index_bytes
     FROM pg_stat_user_tables ORDER BY table_bytes DESC LIMIT {MOST_TABLES}"""
@@ -28,11 +36,26 @@ _SIZES = f"""
     FROM information_schema.TABLES
     WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'BASE TABLE'
     ORDER BY DATA_LENGTH DESC LIMIT {MOST_TABLES}"""
-_CHANGES = f"""
+_BY_PERFORMANCE_SCHEMA = f"""
     SELECT OBJECT_NAME AS instance, COUNT_INSERT AS inserts, COUNT_UPDATE AS updates,
-           COUNT_DELETE AS deletes, COUNT_FETCH AS rows_read
+           COUNT_DELETE AS deletes, COUNT_WRITE AS changes, COUNT_FETCH AS rows_read
     FROM performance_schema.table_io_waits_summary_by_table
-    WHERE OBJECT_SCHEMA = DATABASE() LIMIT {MOST_TABLES}"""
+    WHERE OBJECT_SCHEMA = DATABASE() AND OBJECT_TYPE = 'TABLE'
+    ORDER BY COUNT_STAR DESC LIMIT {MOST_TABLES}"""
+_BY_USERSTAT = f"""
+    SELECT TABLE_NAME AS instance, ROWS_CHANGED AS changes, ROWS_READ AS rows_read{{kinds}}
+    FROM information_schema.TABLE_STATISTICS WHERE TABLE_SCHEMA = DATABASE()
+    ORDER BY ROWS_CHANGED + ROWS_READ DESC LIMIT {MOST_TABLES}"""
+_KINDS = ", ROWS_INSERTED AS inserts, ROWS_UPDATED AS updates, ROWS_DELETED AS deletes"
+"""MariaDB has these since 11.5."""
+_SIZES_ALONE = Missing(
+    "the server counts no rows by table, only sizes",
+    "`performance_schema = true` or, on MariaDB, `userstat = true` among its settings",
+)
+_NOT_ALLOWED = Missing(
+    "the role may not read the server's counts of rows by table, only sizes",
+    "`GRANT SELECT ON performance_schema.* TO …`",
+)
 _FRESH = "SET SESSION information_schema_stats_expiry = 0"
 """From 8.0 on MySQL returns sizes that are up to a day old, unless a session has this set."""
 
@@ -41,7 +64,8 @@ _METRICS = (
     Metric("updates", "rows", "counter", "Rows updated, by table"),
     Metric("hot_updates", "rows", "counter", "Updates without a change of an index (PostgreSQL)"),
     Metric("deletes", "rows", "counter", "Rows deleted, by table"),
-    Metric("rows_read", "rows", "counter", "Rows read, by table (MySQL)"),
+    Metric("changes", "rows", "counter", "Rows inserted, updated and deleted, by table"),
+    Metric("rows_read", "rows", "counter", "Rows read, by table"),
     Metric("scans", "", "counter", "Scans of the whole table (PostgreSQL)"),
     Metric("index_scans", "", "counter", "Scans of an index of the table (PostgreSQL)"),
     Metric("vacuums", "", "counter", "Vacuums in the background (PostgreSQL)"),
@@ -53,19 +77,19 @@ _METRICS = (
 _NAMES = frozenset(metric.name for metric in _METRICS)
 
 
+@dataclass(frozen=True, slots=True)
 class _Tables:
-    def __init__(self, session: SampledSession, statements: Iterable[str]) -> None:
-        self._session = session
-        self._statements = tuple(statements)
-        self.sample()
+    session: SampledSession
+    statements: tuple[str, ...]
+    lacks: Missing | None = None
 
     def sample(self) -> Iterable[Reading]:
-        rows = (row for each in self._statements for row in self._session.rows(each))
+        rows = (row for each in self.statements for row in self.session.rows(each))
         return [reading for row in rows for reading in _readings(row)]
 
     def close(self) -> None:
         """Ends the session."""
-        self._session.close()
+        self.session.close()
 
 
 def _readings(row: Mapping[str, object]) -> Iterable[Reading]:
@@ -75,17 +99,33 @@ def _readings(row: Mapping[str, object]) -> Iterable[Reading]:
             yield Reading(name, float(str(value)), instance)
 
 
-def _statements(kind: str, session: SampledSession) -> list[str]:
-    """What the server can be asked; a MariaDB without its performance schema has no counts."""
-    if kind == "postgresql":
-        return [_POSTGRESQL]
+def _of_mysql(session: SampledSession) -> _Tables:
+    """Sizes, and rows where the server counts them and the role may read it."""
     with suppress(ServerError):  # MariaDB and MySQL up to 5.7 have fresh sizes, and no such word
         session.rows(_FRESH)
+    if _has(session, "performance_schema"):
+        counts = _BY_PERFORMANCE_SCHEMA
+    elif _has(session, "userstat"):
+        counts = _BY_USERSTAT.format(kinds=_KINDS if _counts_kinds(session) else "")
+    else:
+        return _Tables(session, (_SIZES,), _SIZES_ALONE)
     try:
-        session.rows(_CHANGES)
+        session.rows(counts)
     except ServerError:
-        return [_SIZES]
-    return [_SIZES, _CHANGES]
+        return _Tables(session, (_SIZES,), _NOT_ALLOWED)
+    return _Tables(session, (_SIZES, counts))
+
+
+def _has(session: SampledSession, variable: str) -> bool:
+    return bool(
+        session.rows(f"SHOW GLOBAL VARIABLES WHERE Variable_name = '{variable}' AND Value = 'ON'")
+    )
+
+
+def _counts_kinds(session: SampledSession) -> bool:
+    return bool(
+        session.rows("SHOW COLUMNS FROM information_schema.TABLE_STATISTICS LIKE 'ROWS_INSERTED'")
+    )
 
 
 def _open(watched: Watched) -> Readings | Missing | None:
@@ -93,12 +133,16 @@ def _open(watched: Watched) -> Readings | Missing | None:
     if session is None:
         return None
     try:
-        return _Tables(session, _statements(watched.kind, session))
+        on_postgresql = watched.kind == "postgresql"
+        opened = _Tables(session, (_POSTGRESQL,)) if on_postgresql else _of_mysql(session)
+        opened.sample()
     except ServerError as error:
+        session.close()
         return Missing(
             f"the server's statistics of tables can't be read: {error.message}",
             "give the URL's role the right to read them",
         )
+    return opened
 
 
 COLLECTOR = Collector("tables", "run", _METRICS, _open, optional=True)

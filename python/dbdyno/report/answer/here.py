@@ -6,13 +6,14 @@ It is said before the answer, since no figure of such a study speaks of it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import combinations
 
-from dbdyno.model import Cell, Sampled, find_figure
+from dbdyno.model import OVER, Cell, Sampled, find_figure
 from dbdyno.report.analysis.analyse import Analysis
 from dbdyno.report.analysis.comparisons import Comparison
+from dbdyno.report.analysis.points import Point
 from dbdyno.report.material.material import RunMaterial
 
 Levels = frozenset[tuple[str, str]]
@@ -98,19 +99,30 @@ def _has_no_hardware_threads(analysis: Analysis) -> bool:
 
 
 def _not_sampled(analysis: Analysis) -> Iterator[str]:
-    """Sources that the study names, or its charts and deciding figure need, and that gave
-    nothing."""
+    """Sources that the study names, or its charts and deciding figure need, and that gave nothing,
+    or not what these need."""
     study = analysis.material.study
     figures = [study.primary.metric, *(name for one in study.charts for name in one.metrics)]
+    unmeasured = [name for name in figures if not any(map(_has(name), analysis.points))]
     needed = dict.fromkeys((*study.collect, *(one for name in figures for one in _sources(name))))
     for source in needed:
-        found = [run.manifest.collected.get(source, {}) for run in analysis.material.runs]
-        for reason in dict.fromkeys(str(one["what"]) for one in found if "what" in one):
-            yield f"`{source}` was not sampled: {reason}."
+        accounts = [run.manifest.collected.get(source, {}) for run in analysis.material.runs]
+        lacking = [account for account in accounts if "what" in account]
+        in_part = all("samples" in account for account in lacking)
+        if in_part and not any(source in _sources(name) for name in unmeasured):
+            continue
+        for what, cure in dict.fromkeys((str(why["what"]), str(why["cure"])) for why in lacking):
+            reason = f" in full: {what}; expected {cure}" if in_part else f": {what}"
+            yield f"`{source}` was not sampled{reason}."
+
+
+def _has(figure: str) -> Callable[[Point], bool]:
+    """Whether a point has a value of it."""
+    return lambda point: bool(point.values(figure))
 
 
 def _sources(figure: str) -> tuple[str, ...]:
     """The collectors that a figure is worked out from."""
-    sampled = Sampled.parse(figure)
     counted = tuple(one.source for one in find_figure(figure).counted)
-    return (*counted, sampled.source) if sampled else counted
+    sampled = map(Sampled.parse, figure.split(OVER))
+    return (*counted, *(one.source for one in sampled if one is not None))
