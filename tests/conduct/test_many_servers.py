@@ -15,7 +15,7 @@ from dbdyno.conduct.topology import many_servers
 from dbdyno.design import cells, plan
 from dbdyno.engine import find_engine
 from dbdyno.errors import MachineError, StudyError
-from dbdyno.model import Cell, Load, Study, load_of
+from dbdyno.model import Cell, Load, Needs, Study, load_of
 
 STUDY = """\
 question = "?"
@@ -84,6 +84,8 @@ def test_limits_of_members_that_leave_the_clients_nothing_are_refused(
 
     with pytest.raises(MachineError, match=message):
         require_room(replicated, study.load, machine_limits(), find_engine())
+    larger = Needs(cores=10_000, memory_bytes=10_000 * 10**9)
+    require_room(replicated, study.load, machine_limits(), find_engine(), larger)
 
 
 def test_a_group_that_connects_to_no_member_is_refused_with_its_line(tmp_path: Path) -> None:

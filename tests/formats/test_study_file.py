@@ -36,6 +36,7 @@ settings = { cache_size = -2000, foreign_keys = true }
 
 [server.pg]
 provision = "postgresql:18.0.0"
+host = { limits = { cpus = 2 } }
 
 [factor.journal]
 delete = { settings = { journal_mode = "delete" } }
@@ -83,7 +84,8 @@ def test_every_key_reaches_the_study(tmp_path: Path) -> None:
     assert (study.primary.metric, study.primary.better) == ("p99", "lower")
     assert study.primary.smallest_effect == 0.02
     assert [factor.name for factor in study.factors] == ["server", "journal", "script"]
-    lite = study.factor("server").levels[0]
+    lite, pg = study.factor("server").levels
+    assert (dict(lite.host), dict(pg.host)) == ({}, {"limits": {"cpus": 2}})
     assert dict(lite.settings) == {"cache_size": "-2000", "foreign_keys": "on"}
     assert dict(study.workload.options) == {"tables": 4, "skip_trx": "on"}
     assert (study.load.clients, study.load.warm_up_s, study.load.measure_s) == ((1, 8), 5, 120)

@@ -137,7 +137,8 @@ def _complaints(
         if not run_code and at_path(cell.provision) is not None:
             continue  # Only its programs could say what they are.
         try:
-            require_room(cell, load_of(loaded.study.load, cell), machine, engine)
+            load = load_of(loaded.study.load, cell)
+            require_room(cell, load, machine, engine, loaded.study.needs)
             _try_settings(files, cell, engine, scratch)
             require_available(cell.provision)
         except LabError as error:

@@ -27,6 +27,13 @@ def this_machine() -> Machine:
     return Machine(os.cpu_count() or 1, memory)
 
 
+def at_least(machine: Machine, needs: Needs) -> Machine:
+    """The machine that a scale is meant for, where that is larger than `machine`."""
+    return Machine(
+        max(machine.cores, needs.cores or 0), max(machine.memory_bytes, needs.memory_bytes or 0)
+    )
+
+
 def lacks(needs: Needs, machine: Machine) -> Iterator[str]:
     """What there is too little of here: `cores`, `memory`. A run is not refused for it: it may
     still show something, at another price."""

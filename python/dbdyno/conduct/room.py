@@ -9,14 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from dbdyno.collect import MachineLimits
-from dbdyno.conduct.needs import this_machine
+from dbdyno.conduct.needs import Machine, at_least, this_machine
 from dbdyno.conduct.preflight import Limit, machine_needs
 from dbdyno.conduct.proxy import proxy_wish
 from dbdyno.conduct.topology import hosts_of_members, many_servers
 from dbdyno.engine import Engine, plan_engine, spec_of_clients
 from dbdyno.errors import MachineError
 from dbdyno.formats.quantities import format_size
-from dbdyno.model import Cell, Load
+from dbdyno.model import Cell, Load, Needs
 from dbdyno.servers import Source, parse_provision
 from dbdyno.servers.topologies.proxies.registry import find_proxy
 from dbdyno.setters.registry import find_setter
@@ -30,10 +30,14 @@ def most_clients(cell: Cell, load: Load) -> int:
     return max(clients for clients in load.clients if most is None or clients <= most)
 
 
-def require_room(cell: Cell, load: Load, machine: MachineLimits, engine: Engine) -> None:
-    """Raises `MachineError` with every limit of this machine that the cell exceeds."""
-    _require_memory(cell)
-    _require_shares(cell)
+def require_room(
+    cell: Cell, load: Load, machine: MachineLimits, engine: Engine, needs: Needs | None = None
+) -> None:
+    """Raises `MachineError` with every limit of this machine that the cell exceeds. Where the study
+    needs a larger machine, several servers have that one's processors and memory."""
+    size = at_least(this_machine(), needs or Needs())
+    _require_memory(cell, size)
+    _require_shares(cell, size)
     missed = [limit for limit in _limits(cell, load, machine, engine) if not limit.is_met]
     if missed:
         raise MachineError(
@@ -43,22 +47,21 @@ def require_room(cell: Cell, load: Load, machine: MachineLimits, engine: Engine)
         )
 
 
-def _require_memory(cell: Cell) -> None:
+def _require_memory(cell: Cell, machine: Machine) -> None:
     """Raises if several servers need more than there is; a single one's cache is not checked."""
     servers = many_servers(cell)
     if servers is None:
         return
-    memory_bytes = this_machine().memory_bytes
-    if servers.memory_bytes > memory_bytes:
+    if servers.memory_bytes > machine.memory_bytes:
         raise MachineError(
             f"{len(servers.members)} servers with full caches take "
             f"{format_size(servers.memory_bytes)} of memory; this machine has "
-            f"{format_size(memory_bytes)}",
+            f"{format_size(machine.memory_bytes)}",
             hint="smaller caches (`member` has settings by role), or fewer members",
         )
 
 
-def _require_shares(cell: Cell) -> None:
+def _require_shares(cell: Cell, machine: Machine) -> None:
     """Raises if the limits of members leave nothing of this machine to clients and proxies: each
     member then stands for a machine of its own."""
     asked = [
@@ -68,7 +71,6 @@ def _require_shares(cell: Cell) -> None:
     ]
     cpus = sum(limits.cpus or 0.0 for limits in asked)
     memory_bytes = sum(limits.memory_bytes or 0 for limits in asked)
-    machine = this_machine()
     hint = "smaller `limits` in `member`, or fewer members"
     if cpus >= machine.cores:
         raise MachineError(

@@ -309,6 +309,7 @@ def _factors(document: StudyDocument, folder: Path, fail: _Fail) -> tuple[Factor
                 name,
                 provision=server.provision,
                 settings=server.settings,
+                host=server.host,
                 connection=server.connection.stated(),
                 c_functions=tuple(server.c_functions),
                 proxy=_proxy(server.proxy),

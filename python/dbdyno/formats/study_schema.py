@@ -97,6 +97,7 @@ class ServerTable(Table):
 
     provision: str
     settings: Settings = Field(default={})
+    host: Host = Field(default={})
     connection: ConnectionTable = ConnectionTable()
     c_functions: Files = Field(default=[])
     proxy: ProxyTable | None = None
