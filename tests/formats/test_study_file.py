@@ -36,7 +36,6 @@ settings = { cache_size = -2000, foreign_keys = true }
 
 [server.pg]
 provision = "postgresql:18.0.0"
-host = { limits = { cpus = 2 } }
 
 [factor.journal]
 delete = { settings = { journal_mode = "delete" } }
@@ -84,14 +83,21 @@ def test_every_key_reaches_the_study(tmp_path: Path) -> None:
     assert (study.primary.metric, study.primary.better) == ("p99", "lower")
     assert study.primary.smallest_effect == 0.02
     assert [factor.name for factor in study.factors] == ["server", "journal", "script"]
-    lite, pg = study.factor("server").levels
-    assert (dict(lite.host), dict(pg.host)) == ({}, {"limits": {"cpus": 2}})
+    lite = study.factor("server").levels[0]
     assert dict(lite.settings) == {"cache_size": "-2000", "foreign_keys": "on"}
     assert dict(study.workload.options) == {"tables": 4, "skip_trx": "on"}
     assert (study.load.clients, study.load.warm_up_s, study.load.measure_s) == ((1, 8), 5, 120)
     assert (study.design.blocks, dict(study.design.baseline)) == (4, {"journal": "delete"})
     assert study.scales == ("paper", "small")
     assert study.text == WHOLE
+
+
+def test_servers_may_differ_in_what_they_ask_of_the_machine(tmp_path: Path) -> None:
+    server = 'provision = "postgresql:18.0.0"\n'
+    limited = WHOLE.replace(server, f"{server}host = {{ limits = {{ cpus = 2 }} }}\n")
+    lite, pg = read(tmp_path, limited).study.factor("server").levels
+
+    assert (dict(lite.host), dict(pg.host)) == ({}, {"limits": {"cpus": 2}})
 
 
 def test_a_scale_overrides_tables_key_by_key(tmp_path: Path) -> None:
