@@ -19,6 +19,8 @@ _WORK: Sequence[tuple[str, str, Callable[[Canary], float | None]]] = (
 _LEAST_TURNS = 6
 """For a correlation."""
 _ROUNDING = 1e-12
+_SAME_DIGITS = 12
+"""The last ones depend on the processor's instructions."""
 
 Turns = Sequence[TurnResult]
 
@@ -72,7 +74,7 @@ def _correlation(blocks: Sequence[Turns], read: Callable[[Canary], float | None]
             paces += logarithms[:, 0].tolist()
             speeds += logarithms[:, 1].tolist()
     varies = len(paces) >= _LEAST_TURNS and np.std(paces) > 0 and np.std(speeds) > _ROUNDING
-    return float(np.corrcoef(paces, speeds)[0, 1]) if varies else None
+    return round(float(np.corrcoef(paces, speeds)[0, 1]), _SAME_DIGITS) if varies else None
 
 
 def _speed(turn: TurnResult, read: Callable[[Canary], float | None]) -> float | None:
