@@ -65,6 +65,7 @@ def test_declared_errors_exclude_nothing_and_are_on_the_first_screen(tmp_path: P
     assert note in headline(analysis)
     assert gate(analysis).state == "ok"
     assert "Expected by the study: 40 " in gate(analysis).told
+    assert "are declared by" not in gate(analysis).told
     assert note in html.unescape(page_of(tmp_path / "store"))
 
 
@@ -81,6 +82,7 @@ def test_undeclared_errors_still_exclude(tmp_path: Path) -> None:
         assert comparison.judgement.verdict is Verdict.CANNOT_TELL
         assert all(words in why for why in comparison.left_out.values()), comparison.left_out
         assert gate(analysis).state == "failed"
+        assert "belong to the load (40001?) are declared by" in gate(analysis).told
         assert first_answer(analysis).notes == ()
 
 
@@ -124,6 +126,9 @@ def test_errors_declared_after_the_data_make_the_answer_exploratory(tmp_path: Pa
         ("5", "SQLITE_BUSY"),
         ("1213", "40001"),
         ("1213", "1213"),
+        ("1213", "40"),
+        ("1451", "23000"),
+        ("1644", "45000"),
         ("40P01", "40"),
         ("connection", "connection"),
         ("HY000", "all"),
@@ -143,6 +148,15 @@ def test_an_error_falls_under_the_name_that_was_declared(
     assert too_many_errors(summary, {name: 0.02})
     assert too_many_errors(summary, {"99999": 0.5})
     assert too_many_errors(summary, {})
+
+
+def test_the_exact_code_comes_before_its_class_and_its_state(tmp_path: Path) -> None:
+    plain = analysed(tmp_path, PLAIN, 0.03).points[0].blocks[0].summary
+    summary = replace(plain, statements=970, errors=30, errors_by_code={"1213": 30})
+    expected = {"all": 0.5, "40": 0.5, "40001": 0.5, "1213": 0.02}
+
+    assert sorted_errors(summary, expected).declared == {"1213": 30}
+    assert too_many_errors(summary, expected)
 
 
 def test_a_study_names_codes_and_shares_that_can_be(tmp_path: Path) -> None:

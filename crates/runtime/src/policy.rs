@@ -46,8 +46,12 @@ fn matches(code: &str, fault: &Fault<'_>) -> bool {
     match code {
         "all" => true,
         "connection" => fault.lost,
-        class if class.len() == 2 => fault.sqlstate.starts_with(class),
-        code => code == fault.sqlstate || code.parse() == Ok(fault.number) && fault.number != 0,
+        // Two digits may be a class, or a number of SQLite's.
+        code => {
+            code == fault.sqlstate
+                || code.len() == 2 && fault.sqlstate.starts_with(code)
+                || fault.number != 0 && code.parse() == Ok(fault.number)
+        }
     }
 }
 
@@ -111,6 +115,8 @@ mod tests {
         Fault { sqlstate: "40P01", number: 0, transient: true, lost: false };
     const SYNTAX: Fault<'static> =
         Fault { sqlstate: "42601", number: 1064, transient: false, lost: false };
+    const CONSTRAINT: Fault<'static> =
+        Fault { sqlstate: "23000", number: 19, transient: false, lost: false };
     const LOST: Fault<'static> =
         Fault { sqlstate: "08006", number: 0, transient: false, lost: true };
 
@@ -126,6 +132,8 @@ mod tests {
         check(&[("40P01", ErrorAction::Retry)], DEADLOCK, ErrorAction::Retry);
         check(&[("40", ErrorAction::Ignore)], DEADLOCK, ErrorAction::Ignore);
         check(&[("1064", ErrorAction::Ignore)], SYNTAX, ErrorAction::Ignore);
+        check(&[("19", ErrorAction::Ignore)], CONSTRAINT, ErrorAction::Ignore);
+        check(&[("23", ErrorAction::Ignore)], CONSTRAINT, ErrorAction::Ignore);
         check(&[("all", ErrorAction::RestartEvent)], SYNTAX, ErrorAction::RestartEvent);
         check(&[("connection", ErrorAction::Stop)], LOST, ErrorAction::Stop);
         check(&[("connection", ErrorAction::Ignore)], SYNTAX, ErrorAction::Stop);

@@ -110,15 +110,17 @@ def _told(sources: Sequence[Source]) -> Mapping[str, Sequence[str]]:
 
 def _expected(given: Sequence[str]) -> Mapping[str, float]:
     """Code → share; raises `UsageError` for what is neither."""
-    from dbdyno.formats.load_schema import check_expected_code, share_of_errors
+    from dbdyno.formats.load_schema import check_code, share_of_errors
 
-    declared = {}
+    declared: dict[str, float] = {}
     for text in given:
         code, equals, share = text.partition("=")
         try:
             if not equals:
                 raise ValueError("expected CODE=SHARE, such as `all=1%` or `40001=5%`")
-            declared[check_expected_code(code.strip())] = share_of_errors(share)
+            if code.strip() in declared:
+                raise ValueError("the code is named twice")
+            declared[check_code(code.strip())] = share_of_errors(share)
         except ValueError as error:
             raise UsageError(f"--expected-errors: `{text}`: {error}") from None
     return declared

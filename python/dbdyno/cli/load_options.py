@@ -23,6 +23,7 @@ from dbdyno.model import (
     Reactor,
     Scheduling,
     Verify,
+    engine_code,
 )
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -48,7 +49,7 @@ def _rule(text: str) -> ErrorRule:
             f"expected CODE=ACTION[:LIMIT] with an action of {', '.join(known)}; found `{text}`"
         )
     try:
-        checked = tuple(check_code(code) for code in codes.split(","))
+        checked = tuple(engine_code(check_code(code)) for code in codes.split(","))
     except ValueError as error:
         raise click.BadParameter(str(error)) from error
     rule = ErrorRule(checked, known[known.index(action)])
@@ -104,7 +105,8 @@ _OPTIONS = (
         multiple=True,
         callback=_rules,
         metavar="CODE=ACTION[:LIMIT]",
-        help="SQLSTATE, its class, vendor number, `connection` or `all`; several with commas. "
+        help="SQLSTATE, its class, vendor number, `SQLITE_BUSY`, `connection` or `all`; several "
+        "with commas. "
         f"Actions: {', '.join(get_args(ErrorAction))}. The first that matches decides.",
     ),
     click.option(

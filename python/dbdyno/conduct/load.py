@@ -9,6 +9,7 @@ from pathlib import Path
 
 from dbdyno.conduct.bundled import BUNDLED, SUFFIX, bundled_studies
 from dbdyno.conduct.connection import check_connections
+from dbdyno.conduct.error_codes import check_error_codes
 from dbdyno.conduct.fault_rules import check_faults
 from dbdyno.conduct.features import check_features
 from dbdyno.conduct.host import check_host
@@ -75,6 +76,7 @@ def _check(loaded: StudyFile, *, run_code: bool) -> None:
     check_host(loaded)
     check_connections(loaded)
     check_features(loaded)
+    check_error_codes(loaded)
     check_level_loads(loaded)
     check_proxies(loaded)
     check_topologies(loaded)

@@ -31,6 +31,7 @@ from dbdyno.model import (
     Steps,
     Verify,
     arrival_values,
+    engine_code,
     find_figure,
     group_values,
 )
@@ -53,17 +54,12 @@ def _option(value: object) -> object:
 
 def check_code(value: object) -> str:
     """Raises `ValueError` for an invalid error code."""
-    if isinstance(value, (str, int)) and _CODE.fullmatch(str(value)):
+    if value in SQLITE_NAMES or (isinstance(value, (str, int)) and _CODE.fullmatch(str(value))):
         return str(value)
     raise ValueError(
-        "expected a SQLSTATE (`40P01`), its class (`40`), a vendor number (`1213`), `connection` "
-        f"or `all`; found {value!r}"
+        "expected a SQLSTATE (`40P01`), its class (`40`), a vendor number (`1213`), a name of "
+        f"SQLite ({', '.join(SQLITE_NAMES)}), `connection` or `all`; found {value!r}"
     )
-
-
-def check_expected_code(value: object) -> str:
-    """A code as `check_code` takes it, or SQLite's name; raises `ValueError`."""
-    return str(value) if value in SQLITE_NAMES else check_code(value)
 
 
 def share_of_errors(value: object) -> float:
@@ -85,7 +81,6 @@ Clients = Annotated[int, Field(ge=1, le=1_000_000, strict=True)]
 Rate = Annotated[float, Field(gt=0, le=RATE_MAX)]
 RateOrNone = Annotated[float, Field(ge=0, le=RATE_MAX)]
 Code = Annotated[str, BeforeValidator(check_code)]
-ExpectedCode = Annotated[str, BeforeValidator(check_expected_code)]
 ErrorShare = Annotated[float, BeforeValidator(share_of_errors)]
 
 
@@ -211,7 +206,7 @@ class ErrorsTable(Table):
     rule: list[RuleTable] = []
     reconnect: Duration = 60.0
     back_off: Duration = 0.01
-    expected: dict[ExpectedCode, ErrorShare] = {}
+    expected: dict[Code, ErrorShare] = {}
 
 
 class FindMaxTable(Table):
@@ -283,7 +278,7 @@ class LoadTable(Pace):
             groups=tuple(_group(name, table, folder) for name, table in self.group.items()),
             errors=ErrorPolicy(
                 rules=tuple(
-                    ErrorRule(tuple(rule.codes), rule.action, rule.limit)
+                    ErrorRule(tuple(map(engine_code, rule.codes)), rule.action, rule.limit)
                     for rule in self.errors.rule
                 ),
                 reconnect_s=self.errors.reconnect,

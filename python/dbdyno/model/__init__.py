@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     )
     from dbdyno.model.charts import GROUPED, USUAL, Draws, chart_kinds, draws_what
     from dbdyno.model.engine_plan import BackOff, EnginePlan, ScriptVolume
-    from dbdyno.model.expected import SQLITE_NAMES
+    from dbdyno.model.expected import MYSQL_NUMBERS, SQLITE_NAMES, engine_code
     from dbdyno.model.figure import Counted, Figure, Sampled
     from dbdyno.model.figures import FIGURES, OF_SERIES, OVER, PER_EVENT, find_figure, label_of
     from dbdyno.model.generating import ENGINE, Abilities, abilities
@@ -132,6 +132,7 @@ __all__ = [
     "GROUPED",
     "GROUPS",
     "MAIN",
+    "MYSQL_NUMBERS",
     "OF_SERIES",
     "OVER",
     "OWN_HOST_PARTS",
@@ -237,6 +238,7 @@ __all__ = [
     "arrival_values",
     "chart_kinds",
     "draws_what",
+    "engine_code",
     "find_figure",
     "group_values",
     "groups_of",
@@ -253,7 +255,7 @@ _NAMES = {
     "cell_load": "GROUPS arrival_values group_values groups_of joined load_of",
     "charts": "GROUPED USUAL Draws chart_kinds draws_what",
     "engine_plan": "BackOff EnginePlan ScriptVolume",
-    "expected": "SQLITE_NAMES",
+    "expected": "MYSQL_NUMBERS SQLITE_NAMES engine_code",
     "figure": "Counted Figure Sampled",
     "figures": "FIGURES OF_SERIES OVER PER_EVENT find_figure label_of",
     "generating": "ENGINE Abilities abilities",

@@ -15,10 +15,19 @@ ALL = "all"
 _SQLITE = {"SQLITE_BUSY": "5", "SQLITE_LOCKED": "6", "SQLITE_CONSTRAINT": "19"}
 """SQLite's name → the number that the engine counts it by."""
 
-_MYSQL = {"40001": "1213", "23000": "1062"}
-"""SQLSTATE → the number that the engine counts it by on MySQL and MariaDB."""
+MYSQL_NUMBERS: Mapping[str, tuple[str, ...]] = {
+    "23000": ("1062", "1022", "1048", "1216", "1217", "1451", "1452", "1557", "1586"),
+    "40001": ("1213", "1614"),
+    "45000": ("1644",),
+}
+"""SQLSTATE → the numbers that the engine counts it by on MySQL and MariaDB."""
 
 SQLITE_NAMES = tuple(_SQLITE)
+
+
+def engine_code(code: str) -> str:
+    """The number by which the engine counts SQLite's name; any other code as it is."""
+    return _SQLITE.get(code, code)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +93,11 @@ def too_many_errors(summary: StepSummary, expected: Mapping[str, float]) -> bool
 def _declared_as(code: str, expected: Mapping[str, float]) -> str | None:
     """The declared code that an error's falls under: itself or another name of it, the class of a
     SQLSTATE, then `all`; `None`: it is not expected."""
-    if not expected:
-        return None
-    names = [name for name in expected if _counted_as(name, code)]
-    classes = [code[:2]] if len(code) == _SQLSTATE else []
-    return next((name for name in (*names, *classes, ALL) if name in expected), None)
+    states = [code, *(state for state, numbers in MYSQL_NUMBERS.items() if code in numbers)]
+    names = [name for name in expected if code and _SQLITE.get(name) == code]
+    classes = [state[:2] for state in states if len(state) == _SQLSTATE]
+    return next((name for name in (*states, *names, *classes, ALL) if name in expected), None)
 
 
 _SQLSTATE = 5
 """Characters of a SQLSTATE."""
-
-
-def _counted_as(name: str, code: str) -> bool:
-    return bool(code) and code in (name, _SQLITE.get(name), _MYSQL.get(name))

@@ -26,9 +26,24 @@ def _errors(analysis: Analysis) -> Gate:
         none = "None but those expected" if expected else "None"
         return Gate("Errors", state, f"{none} in {count(tried)} {what}.{expected}{beyond}")
     failed = f"{count(errors)} of {count(tried)} {what} failed ({percent(errors / tried)})"
-    return Gate(
-        "Errors", state, f"{failed}; {percent(MOST_ERRORS)} is tolerated.{expected}{beyond}"
+    remedy = _remedy(blocks) if errors > MOST_ERRORS * tried else ""
+    tolerated = f"{percent(MOST_ERRORS)} is tolerated"
+    return Gate("Errors", state, f"{failed}; {tolerated}.{remedy}{expected}{beyond}")
+
+
+def _remedy(blocks: Sequence[BlockFigures]) -> str:
+    """How such errors are declared, with the commonest codes."""
+    errors: Counter[str] = Counter()
+    for figures in blocks:
+        errors.update(figures.errors.undeclared)
+    codes = ", ".join(code for code, _ in errors.most_common(_MOST_CODES) if code)
+    return (
+        f" Those that belong to the load{f' ({codes}?)' if codes else ''} are declared by "
+        "`[load.errors] expected`, for an import by `--expected-errors`."
     )
+
+
+_MOST_CODES = 3
 
 
 def _expected(blocks: Sequence[BlockFigures]) -> str:
