@@ -129,6 +129,7 @@ def test_errors_declared_after_the_data_make_the_answer_exploratory(tmp_path: Pa
         ("1213", "40"),
         ("1451", "23000"),
         ("1644", "45000"),
+        ("1047", "08S01"),
         ("40P01", "40"),
         ("connection", "connection"),
         ("HY000", "all"),

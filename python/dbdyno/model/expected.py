@@ -16,6 +16,7 @@ _SQLITE = {"SQLITE_BUSY": "5", "SQLITE_LOCKED": "6", "SQLITE_CONSTRAINT": "19"}
 """SQLite's name → the number that the engine counts it by."""
 
 MYSQL_NUMBERS: Mapping[str, tuple[str, ...]] = {
+    "08S01": ("1047", "1053", "1152", "1158", "1159", "1160", "1161", "1184"),
     "23000": ("1062", "1022", "1048", "1216", "1217", "1451", "1452", "1557", "1586"),
     "40001": ("1213", "1614"),
     "45000": ("1644",),
