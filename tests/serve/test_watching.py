@@ -53,6 +53,19 @@ def test_a_study_that_runs_is_told_from_one_that_was_killed(tmp_path: Path) -> N
     assert watch(tmp_path).status == "stopped"
 
 
+def test_what_ran_when_its_command_was_killed_is_interrupted(tmp_path: Path) -> None:
+    folder = write_study(tmp_path, "example", runs=0)
+    (folder / "runs" / "b1-wal.partial").mkdir(parents=True)
+
+    def states() -> set[str]:
+        return {run["is"] for run in runs_of(watch(tmp_path))}
+
+    write_live(folder, {"session": OURSELVES}, {"run": {"run": "b1-wal", "is": "running"}})
+    assert states() == {"running", "to do"}
+    write_live(folder, {"session": {**OURSELVES, "pid_started": 7.0}})
+    assert states() == {"interrupted", "to do"}
+
+
 def test_a_study_with_all_its_runs_is_complete(tmp_path: Path) -> None:
     write_study(tmp_path, "example")
     seen = watch(tmp_path)

@@ -1,13 +1,14 @@
 """Which share of a study is done, and the range of times in which it will end.
 
-The share never falls, and the range only narrows until time has passed its end. The plan's
-estimates may be far off, so the range is wide until runs have shown how long they take.
+The share never falls. The range only narrows while a batch runs, until time has passed its end;
+after each batch it is anew what the batches have shown. The plan's estimates may be far off, so the
+range is wide until runs have shown how long they take.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from dbdyno.conduct import Event, RunEnded, RunStarted, StudyStarted
 from dbdyno.conduct.estimate import run_time_s
@@ -17,7 +18,9 @@ from dbdyno.model import Load, Plan, PlannedRun
 
 _UNTRIED = (0.5, 3.0)
 """How far the plan's estimate may be off before any run has ended: factors."""
-_LEAST_SPREAD = 0.08
+_MANY = 5
+"""Batches that have ended, from which on the outermost two factors are left out."""
+_LEAST_SPREAD = 0.15
 _SPREAD = 0.5
 """Of the factor, over the number of batches that have ended."""
 _UNDER_WAY = 0.98
@@ -44,7 +47,7 @@ class Outlook:
         self._perhaps: dict[str, float] = {}
         """The same of further blocks, which a study that may stop early may not need."""
         self._ended: dict[str, float] = {}
-        """The same of runs in batches that have ended."""
+        """The same of runs that are in the store, and of those in batches that have ended."""
         self._going: dict[str, float] = {}
         """The same of the current batch, with its runs that have ended."""
         self._open: set[str] = set()
@@ -107,8 +110,11 @@ class Outlook:
 
     def _begin(self, plan: Plan, missing: tuple[PlannedRun, ...]) -> None:
         further = () if self._longest is None else self._longest.runs
-        ask_volumes(run.cell for run in (*missing, *further))
+        ask_volumes(run.cell for run in (*plan.runs, *further))
         wanted = {run.id: run_time_s(run, self._load) for run in missing}
+        if not self._ended:
+            stored = (run for run in plan.runs if run.id not in wanted)
+            self._ended = {run.id: run_time_s(run, self._load) for run in stored}
         self._wanted |= {name: s for name, s in wanted.items() if name not in self._ended}
         planned = {run.id for run in plan.runs}
         self._perhaps = {
@@ -123,6 +129,7 @@ class Outlook:
         self._expected_of_spent_s += expected_s
         self._ended |= self._going
         self._going = {}
+        self._end_s = None
 
     @property
     def _elapsed_s(self) -> float:
@@ -137,8 +144,8 @@ class Outlook:
         if not self._factors:
             return _UNTRIED
         spread = max(_LEAST_SPREAD, _SPREAD / len(self._factors))
-        low = min(self._factor * (1 - spread), *self._factors)
-        return low, max(self._factor * (1 + spread), *self._factors)
+        low, *_, high = _usual(self._factors)
+        return min(self._factor * (1 - spread), low), max(self._factor * (1 + spread), high)
 
     def _left_s(self, factor: float) -> float:
         """Seconds left of the runs that are needed in any case."""
@@ -146,6 +153,13 @@ class Outlook:
         most_s = elapsed_s * _OVERDUE if factor >= 1 else 0.0
         in_batch_s = rest_s - elapsed_s if rest_s > elapsed_s else min(most_s, rest_s)
         return _total(self._wanted) * factor + in_batch_s
+
+
+def _usual(factors: Sequence[float]) -> Sequence[float]:
+    """In order; of many, without the smallest and the largest, such as that of a first batch, which
+    downloads its servers."""
+    ordered = sorted(factors)
+    return ordered[1:-1] if len(ordered) >= _MANY else [*ordered, ordered[-1]]
 
 
 def _total(runs: Mapping[str, float]) -> float:

@@ -199,10 +199,17 @@ class StudyWatch:
                 "block": planned.block,
                 "clients": planned.clients,
                 "is": "left out" if planned.is_left_out else "to do",
-                **self._runs.get(planned.run, {}),
+                **self._shown(planned.run),
             }
             for planned in self.declared.runs
         ]
+
+    def _shown(self, run: str) -> dict[str, Any]:
+        """State and figures of a run; what ran when its command was killed runs no more."""
+        shown = self._runs.get(run, {})
+        if shown.get("is") == "running" and self.status == "killed":
+            return {**shown, "is": "interrupted", "phase": ""}
+        return shown
 
 
 def _figures_of(summary: Mapping[str, object]) -> StepFigures:
