@@ -40,7 +40,8 @@ def run_client(
 ) -> None:
     """Runs a download to its end, under a guard: it ends with us.
 
-    `error_mark` begins the lines in which this client states errors; the first one is quoted.
+    `error_mark` is a regular expression for what begins this client's statements of errors; the
+    first one is quoted, else the last line.
     `progress` is told how much `watched` (else `folder`) holds, of `total_bytes` if that is known.
 
     # Errors
@@ -63,13 +64,16 @@ def run_client(
             hint="look at the network, then run again",
         )
     lines = output.read_text(errors="replace").splitlines()
-    stated = [line.partition(error_mark)[2].strip() for line in lines if error_mark in line]
-    reason = next((line for line in stated if line), f"exit status {code}")
-    if told := next((line for line in lines if _UNREACHABLE.search(line)), None):
+    marked = (re.split(error_mark, line, maxsplit=1)[1:] for line in lines)
+    stated = [text.strip() for text, *_ in filter(None, marked)]
+    last = lines[-1][:_QUOTED] if lines else f"exit status {code}"
+    reason = next((line for line in stated if line), last)
+    if unreachable := next((line for line in lines if _UNREACHABLE.search(line)), None):
         raise ServerError(
             f"could not download {package}: the registry can't be reached",
             hint="look at the network and its proxy; `dbdyno fetch NAME` gets it beforehand, "
-            f"while there is one; what `{Path(argv[0]).name}` said: {told.strip()[:_QUOTED]}",
+            f"while there is one; what `{Path(argv[0]).name}` said: "
+            f"{unreachable.strip()[:_QUOTED]}",
         )
     raise ServerError(
         f"could not download {package}: {reason}",

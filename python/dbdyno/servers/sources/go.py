@@ -1,10 +1,12 @@
-"""Servers made of Go modules: a small program of ours is built with the module it needs.
+"""Servers made of Go modules, built here.
 
-Beside a program (`programs/NAME`) are its `go.mod` and `go.sum`, so that each module is the one
-whose checksum is known here.
+What a program is built from is in the folder of its kind (`databases/*/programs/PROGRAM`): a
+`go.mod` and its `go.sum`, so that each module is the one whose checksum is known here, and the
+source of a program of ours if the module's own does not do.
 """
 
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -12,29 +14,47 @@ from dbdyno.errors import ServerError
 from dbdyno.servers.sources.cache import Archive, sha256_of
 from dbdyno.servers.sources.client import Progress, run_client
 
-_PROGRAMS = Path(__file__).parent / "programs"
+_DATABASES = Path(__file__).parents[1] / "databases"
+_HEADERS = {"unicode/": "libicu-dev"}
+"""How the names of C headers begin that modules include → Debian's package of them."""
 
 
 def fetch(package: str, content: Path, scratch: Path, progress: Progress | None = None) -> Archive:
-    """Builds `PROGRAM=module@version` into `content/bin`, in some minutes.
+    """Builds `PROGRAM=module@version` into `content/bin`, in some minutes: our own program if its
+    folder has one, else the module's package of that path.
 
     # Errors
-    `ServerError` without Go, without a module, or when a module is not the one it was.
+    `ServerError` without Go, without a module, when a module is not the one it was, or when a
+    header or compiler of C is missing.
     """
     go = require_go(package)
     name, _, module = package.partition("=")
     folder = scratch / name
-    shutil.copytree(_PROGRAMS / name, folder)
+    (source,) = _DATABASES.glob(f"*/programs/{name}")
+    shutil.copytree(source, folder)
     binary = content / "bin" / name
-    run_client(
-        [go, "build", "-mod=readonly", "-o", str(binary), "."],
-        package=module,
-        error_mark="go: ",
-        folder=folder,
-        env={**os.environ, "GOFLAGS": "", "GOTOOLCHAIN": "local", "GOWORK": "off"},
-        progress=progress,
-    )
+    built = "." if any(folder.glob("*.go")) else module.partition("@")[0]
+    try:
+        run_client(
+            [go, "build", "-mod=readonly", "-o", str(binary), built],
+            package=module,
+            error_mark=r"^go: (?!downloading )|^cgo: |fatal error: ",
+            folder=folder,
+            env={**os.environ, "GOFLAGS": "", "GOTOOLCHAIN": "local", "GOWORK": "off"},
+            progress=progress,
+        )
+    except ServerError as error:
+        raise explained(error) from error
     return Archive(module, name, sha256_of(binary), "go.sum, every module by sha256")
+
+
+def explained(error: ServerError) -> ServerError:
+    """The same, with the package that has a missing header."""
+    header = re.search(r"(\S+\.h): No such file", error.message)
+    for start, package in _HEADERS.items():
+        if header and header[1].startswith(start):
+            return error.reworded(error.message, hint=f"`apt-get install {package}`")
+    return error
 
 
 def require_go(package: str) -> str:
@@ -44,5 +64,5 @@ def require_go(package: str) -> str:
     _, _, module = package.partition("=")
     raise ServerError(
         f"Go (`go`) is needed to build {module} and is not installed",
-        hint="install Go 1.21 or newer, or name a server by `@path:` or `url:`",
+        hint="install Go 1.24 or newer, or name a server by `@path:` or `url:`",
     )

@@ -34,7 +34,7 @@ def fetch(package: str, content: Path, scratch: Path, progress: Progress | None 
         f"-Dartifact={package}",
         f"-DoutputDirectory={scratch}",
     ]
-    run_client(argv, package=package, error_mark="[ERROR] ", folder=scratch, progress=progress)
+    run_client(argv, package=package, error_mark=r"\[ERROR\] ", folder=scratch, progress=progress)
     jar = next(path for path in scratch.iterdir() if path.suffix in (".jar", ".zip"))
     verified_by = verify(package, jar)
     try:
