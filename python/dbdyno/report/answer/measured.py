@@ -12,9 +12,9 @@ from dbdyno.report.material.material import RunMaterial
 MOST_SERVERS = 4
 
 NAMES = {
-    "clickhouse": "ClickHouse", "duckdb": "DuckDB", "mariadb": "MariaDB", "mongodb": "MongoDB",
-    "mysql": "MySQL", "pgbouncer": "PgBouncer", "postgresql": "PostgreSQL", "redis": "Redis",
-    "rocksdb": "RocksDB", "sqlite": "SQLite", "valkey": "Valkey",
+    "clickhouse": "ClickHouse", "dolt": "Dolt", "duckdb": "DuckDB", "mariadb": "MariaDB",
+    "mongodb": "MongoDB", "mysql": "MySQL", "pgbouncer": "PgBouncer", "postgresql": "PostgreSQL",
+    "redis": "Redis", "rocksdb": "RocksDB", "sqlite": "SQLite", "valkey": "Valkey",
 }  # fmt: skip
 """Kind of server → its name."""
 

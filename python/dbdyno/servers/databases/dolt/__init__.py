@@ -1,0 +1,1 @@
+"""Dolt: MySQL's protocol on tables that are versioned like a Git repository."""
