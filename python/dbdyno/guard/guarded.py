@@ -159,6 +159,7 @@ class Guarded:
         `kept`: for a program that starts others, which must end with it; the pid is then its
         keeper's (`keeper.py`), which passes SIGINT on and ends as the program does.
         """
+        launched = launch or Launch()
         answer = self._ask(
             do="spawn",
             argv=[str(word) for word in argv],
@@ -166,9 +167,9 @@ class Guarded:
             error=str(error or output),
             stdin=str(stdin or os.devnull),
             cwd=str(cwd),
-            env=dict(env),
+            env={**env, **dict(launched.environment)},
             death_signal=death_signal,
-            launch=(launch or Launch()).document(),
+            launch=launched.document(),
             kept=kept,
             **_ids(account),
         )

@@ -1,4 +1,4 @@
-"""How a process is started: its processors, scheduling, control groups and network.
+"""How a process is started: its processors, scheduling, control groups, network and environment.
 
 There are two ways: the guard makes the process of a server or of an outside tool `enter` between
 fork and exec, still as root; the engine, which the lab starts itself, gets `prefix` before its
@@ -49,16 +49,20 @@ class Launch:
     """Where a server listens, if not on loopback: it is then reached over TCP."""
     data_parent: str | None = None
     """Where a server's data folder is made, if not where it would be otherwise."""
+    environment: tuple[tuple[str, str], ...] = ()
+    """Variables by name, beside those that it has anyway."""
 
     def joined(self, other: "Launch") -> "Launch":
-        """Combines both; `other` wins on conflicts, and control groups add up."""
+        """Combines both; `other` wins on conflicts, control groups and variables add up."""
         words = {
             field.name: value
             for field in fields(other)
             if (value := getattr(other, field.name)) != field.default
         }
         groups = (*self.cgroups, *(g for g in other.cgroups if g not in self.cgroups))
-        return Launch(**{**asdict(self), **words, "cgroups": groups})
+        variables = tuple({**dict(self.environment), **dict(other.environment)}.items())
+        added = {"cgroups": groups, "environment": variables}
+        return Launch(**{**asdict(self), **words, **added})
 
     def document(self) -> Mapping[str, Any]:
         """As it is sent to the guard."""
@@ -68,6 +72,7 @@ class Launch:
     def from_document(cls, document: Mapping[str, Any]) -> "Launch":
         """The inverse of `document`."""
         lists = {"cpus": tuple(document["cpus"]), "cgroups": tuple(document["cgroups"])}
+        lists["environment"] = tuple((name, value) for name, value in document["environment"])
         return cls(**{**document, **lists})
 
     def enter(self) -> None:
@@ -97,6 +102,8 @@ class Launch:
         """The words before the arguments of a program to be started so; each ends in an exec, so
         that the process stays the caller's own child."""
         words: list[str] = []
+        if self.environment:
+            words += ["env", *(f"{name}={value}" for name, value in self.environment)]
         if self.cgroups:
             words += ["sh", "-c", _JOIN, "sh", " ".join(self.cgroups)]
         if self.network is not None:
