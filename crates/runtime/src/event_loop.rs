@@ -4,7 +4,9 @@ use engine::Failure;
 use reactor::{Choice, Reactor};
 use record::{FatalKind, ReactorChoice, RunSpec};
 
-use crate::sizing::{Machine, Share, each_client_has_a_shard, share_of};
+use crate::shard_count::each_client_has_a_shard;
+use crate::share::Share;
+use crate::sizing::{Machine, share_of};
 
 /// The event loop of shards that carry out such a share of a spec.
 pub(crate) fn choice(spec: &RunSpec, share: Share, cores: u32) -> Choice {

@@ -8,7 +8,8 @@ use record::{ErrorPolicy, Part, Target};
 
 use crate::event_loop::choice;
 use crate::loaders::Loaders;
-use crate::sizing::{Share, cores, loaders, loads};
+use crate::share::Share;
+use crate::sizing::{cores, loaders, loads};
 use crate::telling::Telling;
 
 /// The connection settings of a run's spec.
