@@ -58,11 +58,11 @@ class UsageError(LabError):
     exit_code = 2
 
 
-def unknown_name(told: str, name: str, known: Collection[str]) -> UsageError:
+def unknown_name(message: str, name: str, known: Collection[str]) -> UsageError:
     """The error for a name that does not exist: `told`, the nearest known one, and all others."""
     close = difflib.get_close_matches(name, known, n=1)
     guess = f"; did you mean `{close[0]}`?" if close else ""
-    return UsageError(f"{told}{guess}", hint=f"there are: {', '.join(known)}")
+    return UsageError(f"{message}{guess}", hint=f"there are: {', '.join(known)}")
 
 
 class StudyError(UsageError):

@@ -217,7 +217,7 @@ def test_gates_that_nothing_is_known_of_do_not_pass() -> None:
     matched = {gate.name: gate for gate in gates(analysis)}
     for name in ("Order", "Warm-up", "Load generator", "Data", "Host"):
         assert matched[name].state == "not judged"
-        assert matched[name].told.startswith("Not known")
+        assert matched[name].text.startswith("Not known")
     assert matched["Errors"].state == "ok"
     assert any("results: host, server" in measured for measured in limits(analysis))
 

@@ -201,7 +201,7 @@ def test_the_report_says_what_the_text_says_against_itself() -> None:
     analysis = analyse(gather(Path("s"), "mine"))
     matched = {gate.name: gate for gate in gates(analysis)}
     assert matched["Tool: pgbench"].state == "doubtful"
-    assert "18000 transactions were skipped" in matched["Tool: pgbench"].told
+    assert "18000 transactions were skipped" in matched["Tool: pgbench"].text
     printed = " ".join(limits(analysis))
     assert "Load came at a rate" in printed
     assert "Load was closed" not in printed

@@ -88,7 +88,7 @@ def test_the_report_says_what_was_left_out(study_file: Path, store: Store) -> No
 
     assert f"Left out: `lite, wal`, since {LACKS}." in limits(analysis)
     runs = next(gate for gate in gates(analysis) if gate.name == "Runs")
-    assert (runs.state, runs.told) == (
+    assert (runs.state, runs.text) == (
         "doubtful",
         "1 of 1 planned runs are complete, 1 more left out: this machine can't run them.",
     )

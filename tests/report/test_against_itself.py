@@ -68,7 +68,7 @@ def test_it_is_the_machines_check_and_no_answer(tmp_path: Path) -> None:
     assert not any("-again" in one for one in (headline(analysis), *answers(analysis)))
     gate = the_gate(analysis)
     assert gate.state == "ok"
-    assert gate.told.startswith("`delete, full` against itself, delete-again, full: ")
+    assert gate.text.startswith("`delete, full` against itself, delete-again, full: ")
     assert not any("no A/A arm" in limit for limit in limits(analysis))
 
 
@@ -76,7 +76,7 @@ def test_a_difference_where_there_is_none_makes_the_answer_doubtful(tmp_path: Pa
     analysis = told(tmp_path, World(uneven))
     gate = the_gate(analysis)
     assert gate.state == "doubtful"
-    assert "+10." in gate.told or "+9." in gate.told
+    assert "+10." in gate.text or "+9." in gate.text
     assert "a/a" in headline(analysis)
 
 

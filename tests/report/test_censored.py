@@ -49,7 +49,7 @@ def test_events_that_had_not_ended_make_high_percentiles_doubtful(
 
     assert gate is not None
     assert gate.state == state
-    assert gate.told.startswith(f"At most {censored} events beside ")
+    assert gate.text.startswith(f"At most {censored} events beside ")
 
 
 def test_without_censored_events_there_is_no_gate(tmp_path: Path) -> None:

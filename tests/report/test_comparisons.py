@@ -115,7 +115,7 @@ def test_turns_of_neighbours_find_what_whole_runs_do_not(tmp_path: Path) -> None
         assert len(comparison.set_aside) == 3
         assert "round 7: 75\u202f% of the processors' time was stolen" in comparison.set_aside[0]
     (gate,) = [gate for gate in gates(analysis) if gate.name == "Turns"]
-    assert (gate.state, "were set aside by the rule fixed beforehand" in gate.told) == ("ok", True)
+    assert (gate.state, "were set aside by the rule fixed beforehand" in gate.text) == ("ok", True)
     assert "<h2>Noise</h2>" in page_of(tmp_path / "turns" / "store")
 
 

@@ -61,7 +61,7 @@ def test_stalls_in_checkpoints_are_named_everywhere(tmp_path: Path) -> None:
 
     assert named(analysis) == {"a checkpoint"}
     (gate,) = [gate for gate in gates(analysis) if gate.name == "Evenness"]
-    assert "Of 8 stalls, 8 coincide with a checkpoint." in gate.told
+    assert "Of 8 stalls, 8 coincide with a checkpoint." in gate.text
     marks = timeline(analysis).marks["b1-delete,full"]
     (first, _) = [mark.text for mark in marks if mark.kind == "stall"]
     assert first.endswith(" % below the median; coincides with a checkpoint")
@@ -85,7 +85,7 @@ def test_what_the_engine_does_at_other_times_or_always_names_no_stall(
     analysis = told(tmp_path, growing(busy, "checkpoint_blocks", "postgresql"))
 
     assert named(analysis) == {None}
-    assert all("coincide" not in gate.told for gate in gates(analysis))
+    assert all("coincide" not in gate.text for gate in gates(analysis))
 
 
 def test_a_redo_log_that_is_nearly_full_is_a_cycle_only_where_its_size_is_known(

@@ -64,8 +64,8 @@ def test_declared_errors_exclude_nothing_and_are_on_the_first_screen(tmp_path: P
     assert "with wal, of all statements" in note
     assert note in headline(analysis)
     assert gate(analysis).state == "ok"
-    assert "Expected by the study: 40 " in gate(analysis).told
-    assert "are declared by" not in gate(analysis).told
+    assert "Expected by the study: 40 " in gate(analysis).text
+    assert "are declared by" not in gate(analysis).text
     assert note in html.unescape(page_of(tmp_path / "store"))
 
 
@@ -82,7 +82,7 @@ def test_undeclared_errors_still_exclude(tmp_path: Path) -> None:
         assert comparison.judgement.verdict is Verdict.CANNOT_TELL
         assert all(words in why for why in comparison.left_out.values()), comparison.left_out
         assert gate(analysis).state == "failed"
-        assert "belong to the load (40001?) are declared by" in gate(analysis).told
+        assert "belong to the load (40001?) are declared by" in gate(analysis).text
         assert first_answer(analysis).notes == ()
 
 
@@ -93,7 +93,7 @@ def test_more_than_the_study_allows_excludes(tmp_path: Path) -> None:
     assert comparison.judgement.verdict is Verdict.CANNOT_TELL
     assert all("failed with 40, where 5 % are expected" in w for w in comparison.left_out.values())
     assert gate(analysis).state == "failed"
-    assert "that may fail with 40 did so in" in gate(analysis).told
+    assert "that may fail with 40 did so in" in gate(analysis).text
 
 
 def test_the_share_of_errors_decides_block_by_block(tmp_path: Path) -> None:

@@ -431,5 +431,5 @@ def test_runs_that_were_cut_short_shorten_no_window_and_no_number_of_blocks(tmp_
     matched = {gate.name: gate for gate in gates(analysis)}
 
     shortest = min(figures.summary.window_s for figures in all_blocks(analysis))
-    assert matched["Window"].told.startswith("The shortest is 4 s") and shortest < 4
-    assert matched["Blocks"].told.startswith("3 blocks")
+    assert matched["Window"].text.startswith("The shortest is 4 s") and shortest < 4
+    assert matched["Blocks"].text.startswith("3 blocks")

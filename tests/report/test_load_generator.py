@@ -29,7 +29,7 @@ def test_how_long_statements_and_replies_lay_is_told_in_units_that_suit(tmp_path
 
     (gate,) = [gate for gate in gates(slow) if gate.name == "Load generator"]
 
-    assert gate.told.endswith(
+    assert gate.text.endswith(
         "1 % of statements lay ready for 12.0 µs or longer before they were sent, "
         "and 1 % of replies unread for 271 ms or longer."
     )

@@ -74,10 +74,10 @@ def test_data_that_differs_fails_its_gate(
         return (loads[min(run.block, max(loads))],) if loads else ()
 
     gate = data_gate(tmp_path, loaded)
-    assert (gate.state, says in gate.told) == (state, True), gate.told
+    assert (gate.state, says in gate.text) == (state, True), gate.text
 
 
 def test_other_options_may_make_other_rows(tmp_path: Path) -> None:
     other = TableLoad("prepare", "t1", 100, 100, "00000000000000ab", 0.1)
     gate = data_gate(tmp_path, lambda run: (other if run.cell.options else FINE,))
-    assert gate.state == "ok", gate.told
+    assert gate.state == "ok", gate.text

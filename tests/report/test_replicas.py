@@ -55,4 +55,4 @@ def test_a_replica_that_falls_behind_is_named(tmp_path: Path) -> None:
     (gate,) = judged(tmp_path, lambda at: 0.5 * at)
 
     assert gate.state == "doubtful"
-    assert gate.told.startswith("In 12 of 12 runs a replica fell behind: replica-")
+    assert gate.text.startswith("In 12 of 12 runs a replica fell behind: replica-")

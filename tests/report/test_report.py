@@ -105,7 +105,7 @@ def test_a_single_block_says_that_it_gives_no_interval(tmp_path: Path) -> None:
     assert {c.judgement.verdict for c in analysis.comparisons} == {Verdict.CANNOT_TELL}
     blocks = next(gate for gate in gates(analysis) if gate.name == "Blocks")
     assert blocks.state == "failed"
-    assert "no interval" in blocks.told
+    assert "no interval" in blocks.text
     assert "one block holds no spread" in page_of(tmp_path / "store")
 
 
@@ -265,14 +265,14 @@ def test_what_bends_numbers_is_told_once_with_the_runs_it_was_seen_in(written: W
     host = next(g for g in gates(analyse(gather(store, "study"))) if g.name == "Host")
 
     assert host.state == "doubtful"
-    assert host.told == "1 MiB are swapped out (10 of 11 runs)."
+    assert host.text == "1 MiB are swapped out (10 of 11 runs)."
 
 
 def test_a_warning_is_told_once_with_what_to_do(tmp_path: Path) -> None:
     paused = EngineWarning("paused", "clients paused", "choose longer intervals")
     found = gates(told(tmp_path, SHORT, World(rate, warnings=(paused, EngineWarning("a", "b")))))
 
-    assert [(g.name, g.told) for g in found if g.name.startswith(("Load: ", "Engine: "))] == [
+    assert [(g.name, g.text) for g in found if g.name.startswith(("Load: ", "Engine: "))] == [
         ("Load: paused", "Clients paused (12 times). Choose longer intervals."),
         ("Load: a", "B (12 times)."),
         ("Engine: paused", "Clients paused (24 times). Choose longer intervals."),

@@ -222,4 +222,4 @@ def test_what_the_lab_took_is_told(
     analysis = analyse(gather(write_study(tmp_path, SMALL, World(rate, lab=lab)), "study"))
     found = {gate.name: gate for gate in gates(analysis)}.get("Lab")
     assert (found.state if found else None) == state
-    assert told in (found.told if found else "")
+    assert told in (found.text if found else "")

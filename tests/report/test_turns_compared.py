@@ -166,7 +166,7 @@ def test_turns_that_always_share_the_processors_are_compared_and_doubtful(tmp_pa
     assert comparison.blocks == (1, 2, 3)
     turns = gate(analysis, "Turns")
     assert turns.state == "doubtful"
-    assert "the least disturbed quarter of each block's pairs stays" in turns.told
+    assert "the least disturbed quarter of each block's pairs stays" in turns.text
 
 
 def test_a_comparison_without_a_turn_left_counts_in_the_gate(tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_a_comparison_without_a_turn_left_counts_in_the_gate(tmp_path: Path) -> 
     aside = len(only(analysis).set_aside)
     turns = gate(analysis, "Turns")
     assert turns.state == "doubtful"
-    assert turns.told.startswith(f"0 pairs of neighbouring turns were compared; {aside} were set")
+    assert turns.text.startswith(f"0 pairs of neighbouring turns were compared; {aside} were set")
 
 
 def test_turns_of_two_attempts_are_no_pairs(tmp_path: Path) -> None:
@@ -204,7 +204,7 @@ def test_one_block_of_turns_has_an_interval_and_says_what_it_is_of(tmp_path: Pat
     assert (effect.blocks, len(effect.differences)) == (1, ROUNDS)
     blocks = gate(analysis, "Blocks")
     assert blocks.state == "doubtful"
-    assert blocks.told == "1 block, driven in turns: what is found holds for its one set-up."
+    assert blocks.text == "1 block, driven in turns: what is found holds for its one set-up."
     assert not any("cannot give an interval" in limit for limit in limits(analysis))
 
 
@@ -218,12 +218,12 @@ def test_factors_by_themselves_want_more_than_one_block(tmp_path: Path) -> None:
 
 def test_the_window_of_turns_is_not_told_as_one_piece(tmp_path: Path) -> None:
     window = gate(told(tmp_path, driven()), "Window")
-    assert "12 s, in turns of 2 s" in window.told
-    assert 'order = "runs"' in window.told
+    assert "12 s, in turns of 2 s" in window.text
+    assert 'order = "runs"' in window.text
 
 
 def test_no_number_of_blocks_is_said_to_bound_the_p_value(tmp_path: Path) -> None:
-    assert "p-value" not in gate(told(tmp_path, driven()), "Blocks").told
+    assert "p-value" not in gate(told(tmp_path, driven()), "Blocks").text
 
 
 def test_lead_ins_of_later_turns_are_no_warm_up(tmp_path: Path) -> None:
@@ -259,7 +259,7 @@ def test_batches_are_carried_out_one_after_another_and_that_is_the_order(
         for run in analysis.material.runs
     )
     order = gate(replace(analysis, material=replace(analysis.material, runs=runs)), "Order")
-    assert (order.state, "in balanced orders" in order.told) == ("ok", True)
+    assert (order.state, "in balanced orders" in order.text) == ("ok", True)
     mixed = tuple(
         replace(run, manifest=replace(run.manifest, started_unix_s=-run.manifest.started_unix_s))
         for run in runs
@@ -307,7 +307,7 @@ def test_a_pair_of_turns_between_which_the_processors_slowed_down_is_set_aside(
         "block 1, round 4: the processors' speed changed by 25\u202f%",
         "block 1, round 6: the processors' speed changed by 25\u202f%",
     ]
-    assert "6 were set aside" in gate(analysis, "Turns").told
+    assert "6 were set aside" in gate(analysis, "Turns").text
 
 
 def test_the_table_of_canaries_tells_how_the_machine_was_and_what_went_along(

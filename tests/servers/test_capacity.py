@@ -21,7 +21,7 @@ def test_connections_left_are_the_limit_less_those_in_use(provision: str, tmp_pa
     # The lab's own session is one of those in use.
     assert capacity.connections is not None
     assert 45 <= capacity.connections <= 49
-    assert capacity.told.startswith("max_connections 50, ")
+    assert capacity.basis.startswith("max_connections 50, ")
     if not provision.startswith("postgresql"):
         assert capacity.statements == 16_382
         assert capacity.accept_queue is not None and capacity.accept_queue > 0

@@ -141,7 +141,7 @@ def test_what_could_not_have_been_written_sets_the_run_aside(
 
     assert list(survey.runs) == [second.id]
     (damage,) = survey.damages
-    assert str(written / name) in damage.told
+    assert str(written / name) in damage.text
     with open_study_folder(store, DECLARED) as folder:
         assert folder.missing([[first], [second]]) == (first,)
 

@@ -112,7 +112,7 @@ class _Verbs(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(verb, told) for verb, (_, told) in VERBS.items()])
+            formatter.write_dl([(verb, summary) for verb, (_, summary) in VERBS.items()])
 
 
 @click.group(

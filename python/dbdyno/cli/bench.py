@@ -304,7 +304,7 @@ def _report(store: Store, kept: str, pictures: bool, *, answered: bool) -> None:
 
 
 def _broken(summary: StepSummary, limits: Sequence[Threshold]) -> list[str]:
-    return [told for limit in limits if (told := limit.broken_by(summary)) is not None]
+    return [breach for limit in limits if (breach := limit.broken_by(summary)) is not None]
 
 
 def _judge(summary: StepSummary) -> None:

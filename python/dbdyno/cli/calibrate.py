@@ -119,8 +119,8 @@ def _tell(loaded: StudyFile, noise: Noise, seen: Mapping[int, float | None]) -> 
     )
     say("\nthe smallest effect between two cells that a study detects with 80 % power:")
     for minutes, found in seen.items():
-        told = "too short for two blocks" if found is None else f"{found:.1%}"
-        say(f"  {minutes:>3} min  {told}")
+        text = "too short for two blocks" if found is None else f"{found:.1%}"
+        say(f"  {minutes:>3} min  {text}")
     say(
         "\nThree set-ups say little about how set-ups differ: take this as a rough guide.", err=True
     )

@@ -119,7 +119,7 @@ def check(
     seen = foreseen(loaded, plan, held)
     if as_json:
         document = _document(loaded, plan, takes)
-        told = {
+        added = {
             "started": [asdict(one) for one in started],
             "left_out": [asdict(one) for one in left_out],
             "not_sampled": {source: asdict(missing) for source, missing in not_sampled.items()},
@@ -128,7 +128,7 @@ def check(
             "code": [asdict(one) for one in code],
             "code_was_executed": run_code,
         }
-        say_json({**document, **told})
+        say_json({**document, **added})
         return
     noise = ""
     if seen is not None:
@@ -153,8 +153,8 @@ def _code(code: Sequence[Code], was_executed: bool) -> Iterator[str]:
 
 
 def _passed(program: str, words: Mapping[str, str]) -> str:
-    told = ", ".join(f"{key} ({word})" for key, word in words.items())
-    return f"passed   to {program}, of the load: clients{f', {told}' if told else ''}"
+    text = ", ".join(f"{key} ({word})" for key, word in words.items())
+    return f"passed   to {program}, of the load: clients{f', {text}' if text else ''}"
 
 
 def _lacking(left_out: Sequence[LeftOut], not_sampled: Mapping[str, Missing]) -> Iterator[str]:
@@ -281,17 +281,17 @@ def _raise_all(errors: Sequence[LabError]) -> None:
     first, *others = errors
     if not others:
         raise first
-    told = "\n".join(map(_with_hint, errors))
-    raise first.reworded(f"{len(errors)} problems would stop this study:\n{told}", hint=None)
+    message = "\n".join(map(_with_hint, errors))
+    raise first.reworded(f"{len(errors)} problems would stop this study:\n{message}", hint=None)
 
 
 def _with_hint(error: LabError) -> str:
     """Each hint below its own problem: of a list of hints nobody knows which is for what."""
-    told = textwrap.indent(error.message, "  ")
+    message = textwrap.indent(error.message, "  ")
     if error.hint is None:
-        return told
+        return message
     first, *more = (line.strip() for line in error.hint.splitlines())
-    return "\n".join((told, f"    hint: {first}", *(f"          {line}" for line in more)))
+    return "\n".join((message, f"    hint: {first}", *(f"          {line}" for line in more)))
 
 
 def _servers(plan: Plan) -> dict[str, str]:
@@ -346,8 +346,8 @@ def _order(study: Study, plan: Plan) -> str:
         why = why_not_turns(study)
         asked = {"reconnect": study.design.reconnect, "freeze": study.design.freeze}
         unused = [f"`{name}`" for name, value in asked.items() if value]
-        told = "one by one" + (f": {why}" if why and study.design.order is None else "")
-        return told + (f"; no effect outside of turns: {', '.join(unused)}" if unused else "")
+        order = "one by one" + (f": {why}" if why and study.design.order is None else "")
+        return order + (f"; no effect outside of turns: {', '.join(unused)}" if unused else "")
     most = max(len(batch) for batch in batches(plan, plan.runs))
     turn = format_duration(study.design.turn_s)
     return f"in turns of {turn}, up to {most} cells up together"

@@ -133,9 +133,9 @@ def _answer(name: str, scale: str, store: Store, catalogue: Path | None) -> Answ
         _complain(error)
         if answer is not None:
             return Answer(**{**asdict(answer), "failed": True})
-        told = error.message.splitlines()[0]
+        message = error.message.splitlines()[0]
         minutes = round((time.monotonic() - began) / 60, 1)
-        return Answer(told, minutes=minutes, scale=scale, date=today, failed=True)
+        return Answer(message, minutes=minutes, scale=scale, date=today, failed=True)
     return answer
 
 
@@ -165,13 +165,13 @@ def machine(facts: Sequence[object]) -> str:
     host = _part(facts[0], "host") if facts else {}
     processor, memory, kernel = (_part(host, name) for name in ("processor", "memory", "kernel"))
     cores, size = processor.get("threads"), memory.get("total_bytes")
-    told = (
+    parts = (
         f"{cores} cores" if cores else "",
         str(processor.get("model") or ""),
         f"{round(size / 2**30)} GiB" if isinstance(size, int) else "",
         f"Linux {kernel['release']}" if kernel.get("release") else "",
     )
-    return ", ".join(filter(None, told))
+    return ", ".join(filter(None, parts))
 
 
 def _part(document: object, name: str) -> Mapping[str, object]:

@@ -128,16 +128,16 @@ def _is_single(side: Side) -> bool:
 def _tell_whole(a: str, b: str, metric: str, whole: Whole) -> None:
     """What differs in all cells once, and then each cell."""
     say(f"A  {a}\nB  {b}\n")
-    each = [set(one.differences) for one in whole.outcomes.values()]
+    each = [set(outcome.differences) for outcome in whole.outcomes.values()]
     common = set.intersection(*each)
     first = next(iter(whole.outcomes.values()))
     if common:
         say("in all cells:")
-        for one in (one for one in first.differences if one in common):
-            say(f"  {one.group}: {one.what}: {one.a} → {one.b}")
+        for difference in (difference for difference in first.differences if difference in common):
+            say(f"  {difference.group}: {difference.what}: {difference.a} → {difference.b}")
     for name, outcome in whole.outcomes.items():
         say(f"\n{name}")
-        own = tuple(one for one in outcome.differences if one not in common)
+        own = tuple(difference for difference in outcome.differences if difference not in common)
         _tell(metric, replace(outcome, differences=own), quiet=bool(common))
     for side, cells in (("A", whole.only_a), ("B", whole.only_b)):
         if cells:
@@ -151,15 +151,15 @@ def _tell(metric: str, outcome: Outcome, *, quiet: bool = False) -> None:
     if not outcome.differences and not quiet:
         known = " of what is known" if outcome.not_known else ""
         say(f"nothing{known} differs but the date")
-    for one in outcome.differences:
-        say(f"{one.group}: {one.what}: {one.a} → {one.b}")
+    for difference in outcome.differences:
+        say(f"{difference.group}: {difference.what}: {difference.a} → {difference.b}")
     if outcome.not_known and not outcome.refused:
         say(f"taken to be alike on your word: {', '.join(outcome.not_known)}")
     if outcome.refused:
         say(f"\nno verdict: {outcome.refused}")
     for clients, judgement in outcome.judged:
-        told = judged_text(judgement, find_figure(metric))
-        say(f"\n{clients} client{'' if clients == 1 else 's'}: B against A: {told}")
+        verdict = judged_text(judgement, find_figure(metric))
+        say(f"\n{clients} client{'' if clients == 1 else 's'}: B against A: {verdict}")
 
 
 def _whole_document(whole: Whole) -> dict[str, object]:
@@ -189,8 +189,8 @@ def _document(outcome: Outcome) -> dict[str, object]:
             }
         )
     differences = [
-        {"group": one.group, "what": one.what, "a": one.a, "b": one.b}
-        for one in outcome.differences
+        {"group": difference.group, "what": difference.what, "a": difference.a, "b": difference.b}
+        for difference in outcome.differences
     ]
     return {
         "differences": differences,

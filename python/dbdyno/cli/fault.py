@@ -27,16 +27,18 @@ def tell_fault(error: BaseException, arguments: Sequence[str]) -> int:
 def watch_threads() -> None:
     """The same for exceptions that end a thread, and for those that nobody can catch."""
 
-    def of_thread(told: threading.ExceptHookArgs) -> None:
-        if told.exc_value is not None and not isinstance(told.exc_value, SystemExit):
-            name = told.thread.name if told.thread else "?"
-            kept = _kept(told.exc_value, sys.argv[1:])
-            say(f"note: thread `{name}` has ended: {_line(told.exc_value)}; {kept}", err=True)
+    def of_thread(raised: threading.ExceptHookArgs) -> None:
+        if raised.exc_value is not None and not isinstance(raised.exc_value, SystemExit):
+            name = raised.thread.name if raised.thread else "?"
+            kept = _kept(raised.exc_value, sys.argv[1:])
+            say(f"note: thread `{name}` has ended: {_line(raised.exc_value)}; {kept}", err=True)
 
-    def of_clean_up(told: sys.UnraisableHookArgs) -> None:
-        if told.exc_value is not None and not isinstance(told.exc_value, BrokenPipeError):
-            kept = _kept(told.exc_value, sys.argv[1:])
-            say(f"note: while cleaning up: {_line(told.exc_value)}; {kept}", err=True)
+    def of_clean_up(unraisable: sys.UnraisableHookArgs) -> None:
+        if unraisable.exc_value is not None and not isinstance(
+            unraisable.exc_value, BrokenPipeError
+        ):
+            kept = _kept(unraisable.exc_value, sys.argv[1:])
+            say(f"note: while cleaning up: {_line(unraisable.exc_value)}; {kept}", err=True)
 
     threading.excepthook = of_thread
     sys.unraisablehook = of_clean_up
@@ -44,8 +46,8 @@ def watch_threads() -> None:
 
 def _line(error: BaseException) -> str:
     words = " ".join(str(error).split())
-    told = f"{type(error).__name__}: {words}" if words else type(error).__name__
-    return f"a fault of dbdyno's own: {_without_passwords(told)[:_TOLD_CHARACTERS]}"
+    text = f"{type(error).__name__}: {words}" if words else type(error).__name__
+    return f"a fault of dbdyno's own: {_without_passwords(text)[:_TOLD_CHARACTERS]}"
 
 
 def _kept(error: BaseException, arguments: Sequence[str]) -> str:

@@ -92,20 +92,20 @@ def history(
     from dbdyno.report.analysis.sessions import sessions_of
 
     asked = Asked(metric, by, anchor, cell, clients, last, smallest_effect)
-    told = histories(sessions_of(Store(store), studies, metric), asked)
+    computed = histories(sessions_of(Store(store), studies, metric), asked)
     if out is not None:
         from dbdyno.report.page.history_page import write_history
 
-        write_history(told, out)
-    written = None if study_out is None else _write_studies(told, study_out)
+        write_history(computed, out)
+    written = None if study_out is None else _write_studies(computed, study_out)
     if as_json:
-        say_json(_document(told, written or {}))
+        say_json(_document(computed, written or {}))
     else:
-        _tell(told, written)
+        _tell(computed, written)
         if out is not None:
             say(str(out))
     if fail_on is not None:
-        _fail(told, fail_on)
+        _fail(computed, fail_on)
 
 
 def _check_metric(metric: str) -> None:
@@ -119,22 +119,22 @@ def _check_metric(metric: str) -> None:
         ) from None
 
 
-def _tell(told: Histories, written: dict[tuple[int, int], str] | None) -> None:
+def _tell(computed: Histories, written: dict[tuple[int, int], str] | None) -> None:
     from dbdyno.report.answer.history_words import change_text, headline, notes, table, title
 
     columns = width()
-    say(fold(headline(told), columns))
-    for place, series in enumerate(told.series):
+    say(fold(headline(computed), columns))
+    for place, series in enumerate(computed.series):
         say(f"\n{title(series)}")
         if series.places:
-            _print_table(table(series, told))
-        for note in notes(series, told):
+            _print_table(table(series, computed))
+        for note in notes(series, computed):
             say(fold(f"  note: {note}", columns))
         for change in series.found.changes:
-            say(fold(f"  change {change_text(series, change, told)}", columns))
+            say(fold(f"  change {change_text(series, change, computed)}", columns))
             if written is not None:
                 say(f"    {written[place, change.index]}")
-    if written is None and any(series.found.changes for series in told.series):
+    if written is None and any(series.found.changes for series in computed.series):
         say(
             "\nhint: --study-out FILE.toml writes the study that confirms a change: its two "
             "neighbours against each other",
@@ -157,20 +157,20 @@ def _print_table(table: object) -> None:
         say(f"  {'  '.join(cells)}".rstrip())
 
 
-def _write_studies(told: Histories, file: Path) -> dict[tuple[int, int], str]:
+def _write_studies(computed: Histories, file: Path) -> dict[tuple[int, int], str]:
     """(Series, place of the change) → the command that confirms it, or why there is none."""
     from dbdyno.report.analysis.confirmation import confirmation
 
     if file.suffix != ".toml":
         raise UsageError(f"`{file}` is no study's file", hint="its name ends in .toml")
     primary = Primary(
-        told.asked.metric,
-        "higher" if told.figure.higher_is_better else "lower",
-        told.asked.smallest_effect,
+        computed.asked.metric,
+        "higher" if computed.figure.higher_is_better else "lower",
+        computed.asked.smallest_effect,
     )
     written: dict[tuple[int, int], str] = {}
     files = 0
-    for place, series, change in _changes(told):
+    for place, series, change in _changes(computed):
         neighbours = [series.places[change.index + step].session for step in (-1, 0)]
         made = confirmation(neighbours[0], neighbours[1], primary)
         if isinstance(made, str):
@@ -196,23 +196,25 @@ def _write_study(file: Path, text: str) -> None:
         raise
 
 
-def _changes(told: Histories) -> list[tuple[int, Series, Change]]:
+def _changes(computed: Histories) -> list[tuple[int, Series, Change]]:
     return [
         (place, series, change)
-        for place, series in enumerate(told.series)
+        for place, series in enumerate(computed.series)
         for change in series.found.changes
     ]
 
 
-def _document(told: Histories, written: dict[tuple[int, int], str]) -> dict[str, object]:
+def _document(computed: Histories, written: dict[tuple[int, int], str]) -> dict[str, object]:
     from dbdyno.report.analysis.history import SEED
     from dbdyno.report.answer.history_words import direction, names, notes
 
     series: list[dict[str, object]] = []
-    for place, one in enumerate(told.series):
+    for place, one in enumerate(computed.series):
         points = [
             _point(name, each, index in one.found.outliers)
-            for index, (name, each) in enumerate(zip(names(one, told.by), one.places, strict=True))
+            for index, (name, each) in enumerate(
+                zip(names(one, computed.by), one.places, strict=True)
+            )
         ]
         changes = [
             {
@@ -221,7 +223,7 @@ def _document(told: Histories, written: dict[tuple[int, int], str]) -> dict[str,
                 "after": change.after,
                 "ratio": change.after / change.before,
                 "p": change.p,
-                "direction": direction(change, told.figure),
+                "direction": direction(change, computed.figure),
                 "confirm": written.get((place, change.index)),
             }
             for change in one.found.changes
@@ -234,15 +236,15 @@ def _document(told: Histories, written: dict[tuple[int, int], str]) -> dict[str,
                 "points": points,
                 "changes": changes,
                 "not_searched": one.not_searched,
-                "notes": list(notes(one, told)),
+                "notes": list(notes(one, computed)),
             }
         )
     return {
         "schema": 1,
-        "metric": told.asked.metric,
-        "by": told.by,
-        "level": told.level,
-        "smallest_effect": told.asked.smallest_effect,
+        "metric": computed.asked.metric,
+        "by": computed.by,
+        "level": computed.level,
+        "smallest_effect": computed.asked.smallest_effect,
         "seed": SEED,
         "series": series,
     }
@@ -268,13 +270,13 @@ def _point(name: str, place: Place, outlier: bool) -> dict[str, object]:
     }
 
 
-def _fail(told: Histories, fail_on: str) -> None:
+def _fail(computed: Histories, fail_on: str) -> None:
     from dbdyno.report.answer.history_words import change_text, direction, title
 
-    for _, series, change in _changes(told):
-        worse = direction(change, told.figure) in ("slower", "worse")
+    for _, series, change in _changes(computed):
+        worse = direction(change, computed.figure) in ("slower", "worse")
         if fail_on == "change" or worse:
             raise NotValidError(
-                f"{title(series)}: {change_text(series, change, told)} (--fail-on {fail_on})",
+                f"{title(series)}: {change_text(series, change, computed)} (--fail-on {fail_on})",
                 hint="the points stand above; --last N looks at the newest ones only",
             )

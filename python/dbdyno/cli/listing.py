@@ -24,7 +24,7 @@ def list_command(store: Path, as_json: bool) -> None:
     """List the bundled studies, and what the store holds."""
     bundled = bundled_questions()
     kept = _stored(store)
-    damaged = [told for study in kept for told in cast("list[str]", study["damaged"])]
+    damaged = [message for study in kept for message in cast("list[str]", study["damaged"])]
     if as_json:
         say_json({"schema": 1, "bundled": bundled, "store": str(store), "stored": kept})
         return
@@ -39,8 +39,8 @@ def list_command(store: Path, as_json: bool) -> None:
         states = ", ".join(f"{number} {state}" for state, number in counts.items() if number)
         scale = f"  (scale {study['scale']}, seed {study['seed']})" if study["scale"] else ""
         say(f"  {study['study']:<{width}}  {states or 'can not be read'}{scale}")
-    for told in damaged:
-        say(f"damaged: {told}", err=True)
+    for message in damaged:
+        say(f"damaged: {message}", err=True)
     if damaged:
         say(f"\nhint: {_CURE}", err=True)
 
@@ -81,5 +81,5 @@ def _kept(study: StoredStudy) -> dict[str, object]:
         "scale": plan.scale,
         "seed": plan.seed,
         "runs": counts,
-        "damaged": [damage.told for damage in survey.damages],
+        "damaged": [damage.text for damage in survey.damages],
     }

@@ -199,7 +199,7 @@ def raise_failures(outcome: StudyOutcome, plan: Plan, store: Store) -> None:
     again = f"`{_resume(outcome.folder, store)}` tries them again"
     message = f"{len(outcome.failures)} of {len(plan.runs)} runs failed: {_reasons(outcome)}"
     hint = "\n".join((*hints, again))
-    of_script = [one for one in failures if one.exit_code == ScriptError.exit_code]
+    of_script = [failure for failure in failures if failure.exit_code == ScriptError.exit_code]
     if of_script:
         raise ScriptError(message, hint=hint, traceback=of_script[0].traceback)
     raise NotValidError(message, hint=hint)
@@ -210,7 +210,7 @@ def _reasons(outcome: StudyOutcome) -> str:
     runs: dict[str, list[str]] = {}
     for run in outcome.failures:
         runs.setdefault(run.error.message if run.error else "it was ended", []).append(run.id)
-    return "; ".join(f"{', '.join(named)}: {told}" for told, named in runs.items())
+    return "; ".join(f"{', '.join(named)}: {text}" for text, named in runs.items())
 
 
 def _conduct(loaded: StudyFile, plan: Plan, way: Way) -> StudyOutcome:

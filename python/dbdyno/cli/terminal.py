@@ -61,9 +61,9 @@ def say_json(document: object) -> None:
 
 def say_complaint(error: click.ClickException) -> None:
     """What is wrong with the command line, with the usage."""
-    told = io.StringIO()
-    error.show(file=told)
-    say(told.getvalue(), err=True, nl=False)
+    output = io.StringIO()
+    error.show(file=output)
+    say(output.getvalue(), err=True, nl=False)
 
 
 def error_console() -> Console:

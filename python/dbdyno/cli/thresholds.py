@@ -53,8 +53,8 @@ class Threshold:
             return f"`{self.text}`: no event ended, so there is no {self.figure}"
         if not _SIGNS[self.sign](found, self.limit):
             return None
-        told = latency(found * 1e6) if self.figure in _TIMES else _plain(found)
-        return f"`{self.text}`: {self.figure} is {told}"
+        text = latency(found * 1e6) if self.figure in _TIMES else _plain(found)
+        return f"`{self.text}`: {self.figure} is {text}"
 
 
 def thresholds(

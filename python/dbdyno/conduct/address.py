@@ -11,14 +11,14 @@ from dbdyno.servers.databases.sqlite.running import names_file
 
 def check_url(url: str) -> None:
     """Raises `UsageError` for what is no URL, or names no file where it must name one."""
-    told = without_password(url)
+    text = without_password(url)
     if is_badly_encoded(url):
-        raise UsageError(f"`{told}`: {BADLY_ENCODED}", hint=ENCODE)
+        raise UsageError(f"`{text}`: {BADLY_ENCODED}", hint=ENCODE)
     parts = _split(url)
     if not parts.scheme:
-        raise UsageError(f"`{told}` is not a URL", hint=_EXAMPLES)
+        raise UsageError(f"`{text}` is not a URL", hint=_EXAMPLES)
     if parts.scheme == "sqlite" and not names_file(parts):
-        raise UsageError(f"`{told}` names no file", hint=_EXAMPLES)
+        raise UsageError(f"`{text}` names no file", hint=_EXAMPLES)
 
 
 def _split(url: str) -> SplitResult:

@@ -73,4 +73,4 @@ def baseline_cell(study: Study) -> Cell:
 def _only(factor: Factor, study: Study) -> Factor:
     """The factor with only the baseline's level, or else the first."""
     wanted = study.design.baseline.get(factor.name, factor.levels[0].name)
-    return replace(factor, levels=tuple(one for one in factor.levels if one.name == wanted))
+    return replace(factor, levels=tuple(level for level in factor.levels if level.name == wanted))

@@ -21,16 +21,16 @@ _PLACES = "endpoints"
 
 def run_target(server: Server, cell: Cell) -> Mapping[str, object]:
     """Where and how a cell's clients connect, as in the run spec."""
-    said = cell.connection
-    transport = cast("Literal['unix', 'tcp'] | None", said.get("transport"))
+    wishes = cell.connection
+    transport = cast("Literal['unix', 'tcp'] | None", wishes.get("transport"))
     target = dict(server.entry.target(transport))
-    if "tls" in said:
+    if "tls" in wishes:
         own = cast("Mapping[str, object]", target.get("tls", {}))
         demanded = own.get("mode") in ("verify-ca", "verify-full")
         mode = own["mode"] if demanded else "require"
-        target["tls"] = {**own, "mode": mode if said["tls"] else "disable"}
-    if "compression" in said:
-        target["compression"] = said["compression"] or None
+        target["tls"] = {**own, "mode": mode if wishes["tls"] else "disable"}
+    if "compression" in wishes:
+        target["compression"] = wishes["compression"] or None
     return target
 
 
@@ -87,15 +87,15 @@ def check_connections(loaded: StudyFile) -> None:
             refuse_connection(cell.provision, cell.connection)
         except ServerError as error:
             raise loaded.error(path, error.message, hint=error.hint) from error
-        if told := _wrong(cell):
-            message, hint = told
+        if problem := _wrong(cell):
+            message, hint = problem
             raise loaded.error(path, message, hint=hint)
 
 
 def _wrong(cell: Cell) -> tuple[str, str] | None:
     """What is wrong with a connection whatever the kind of server, and what to do about it."""
-    said = cell.connection
-    transport = said.get("transport")
+    wishes = cell.connection
+    transport = wishes.get("transport")
     by_url = parse_provision(cell.provision).source is Source.URL
     over_tcp = transport == "tcp" or "network" in cell.host or bool(cell.proxy)
     if transport and by_url:

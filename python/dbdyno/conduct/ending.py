@@ -84,7 +84,7 @@ def failure_of(error: LabError | None) -> Failure | None:
 
 def error_of(failure: Failure, *, message: str = "", hint: str | None = None) -> LabError:
     """The exception of a stored failure, in other words if `message` has some."""
-    told, cure = message or failure.message, hint if message else failure.hint
+    text, cure = message or failure.message, hint if message else failure.hint
     if failure.kind == ScriptError.__name__:
-        return ScriptError(told, hint=cure, traceback=failure.traceback)
-    return kind_named(failure.kind)(told, hint=cure)
+        return ScriptError(text, hint=cure, traceback=failure.traceback)
+    return kind_named(failure.kind)(text, hint=cure)

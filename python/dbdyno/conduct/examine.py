@@ -79,7 +79,7 @@ def examine(
     """All problems for which `run` would refuse the study, each once and named with the first cell
     that has it, without starting a server process. The study's own code is executed only with
     `run_code`; what only it can tell is not asked without."""
-    told: set[str] = set()
+    reported: set[str] = set()
     with (
         scratch_folder("check") as folder,
         plans_remembered(),
@@ -88,8 +88,8 @@ def examine(
         for error, cell in _complaints(
             _study_files(loaded), plan, engine, folder, run_code=run_code
         ):
-            if error.message not in told:
-                told.add(error.message)
+            if error.message not in reported:
+                reported.add(error.message)
                 yield error if cell is None else _placed(loaded, error, cell)
 
 
@@ -215,7 +215,7 @@ def _with(
     groups = spec["groups"]
     assert isinstance(groups, list)
     instead = {"script": str(stand_in), "script_path": [], "options": {}}
-    replaced = [{**one, **instead} if Path(one["script"]) in own else one for one in groups]
+    replaced = [{**group, **instead} if Path(group["script"]) in own else group for group in groups]
     return {**spec, "groups": replaced}
 
 
@@ -282,7 +282,7 @@ def _try_settings(files: _StudyFiles, cell: Cell, engine: Engine, scratch: Path)
             files, cell, "run", server.entry.target(), most_clients(cell, loaded.study.load)
         )
         needs = limits(spec, plan_engine(engine, spec), machine_limits(), Capacity())
-        missed = [one for one in needs if not one.is_met]
+        missed = [need for need in needs if not need.is_met]
         if missed:
             raise MachineError(
                 "this study does not fit: " + "; ".join(map(str, missed)),

@@ -66,9 +66,9 @@ def _of_load(loaded: StudyFile, cell: Cell, generator: Generator, *, by_engine: 
             continue
         if key in OF_THE_ENGINE and by_engine:
             continue
-        told = f"`{key}` is not carried out by generator `{name}`"
+        message = f"`{key}` is not carried out by generator `{name}`"
         hint = generator.instead.get(key)
-        yield path, told, f"in its place: {hint}" if hint else _ENGINE_DOES
+        yield path, message, f"in its place: {hint}" if hint else _ENGINE_DOES
 
 
 def _of_connection(loaded: StudyFile, cell: Cell, generator: Generator) -> _Wrong:
@@ -78,13 +78,13 @@ def _of_connection(loaded: StudyFile, cell: Cell, generator: Generator) -> _Wron
         if value is False or (value in generator.connects.get(key, ()) and not of_mysql):
             continue
         table = deciding_level(loaded.study, cell, partial(_connects, key))
-        told = f"`{key} = {_toml(value)}` is not carried out by generator `{name}`"
-        yield (*(table or ()), "connection", key), told, _ENGINE_DOES
+        message = f"`{key} = {_toml(value)}` is not carried out by generator `{name}`"
+        yield (*(table or ()), "connection", key), message, _ENGINE_DOES
     processes = cell.proxy.get("processes", 1)
     if isinstance(processes, int) and processes > 1:
         table = deciding_level(loaded.study, cell, lambda level: level.proxy) or ()
-        told = f"`processes`: generator `{name}` connects to one address, not to {processes}"
-        yield (*table, "proxy", "processes"), told, "processes = 1"
+        message = f"`processes`: generator `{name}` connects to one address, not to {processes}"
+        yield (*table, "proxy", "processes"), message, "processes = 1"
 
 
 def _connects(key: str, level: Level) -> bool:
@@ -98,13 +98,13 @@ def _of_workload(loaded: StudyFile, cell: Cell, *, by_engine: bool) -> _Wrong:
         for level in factor.levels:
             if level.script is None or level.name != cell.levels[factor.name]:
                 continue
-            told = f"`script` is the engine's; generator `{name}` does not run it"
+            message = f"`script` is the engine's; generator `{name}` does not run it"
             path = (*level_path(factor.name, level.name), "script")
-            yield path if factor.name != "script" else ("workload", "script"), told, hint
+            yield path if factor.name != "script" else ("workload", "script"), message, hint
     for key in ("script", "tables"):
         if (stated := _stated(loaded, ("workload",)).get(key)) and not by_engine:
-            told = f"`{key}` is the engine's; generator `{name}` does not use it"
-            yield stated, told, hint if key == "script" else _ENGINE_DOES
+            message = f"`{key}` is the engine's; generator `{name}` does not use it"
+            yield stated, message, hint if key == "script" else _ENGINE_DOES
 
 
 def _stated(loaded: StudyFile, table: KeyPath) -> Mapping[str, KeyPath]:

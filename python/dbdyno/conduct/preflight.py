@@ -82,7 +82,7 @@ def limits(
         return
     yield Limit(
         "connections",
-        f"connections to the server ({capacity.told})" if capacity.told else "connections",
+        f"connections to the server ({capacity.basis})" if capacity.basis else "connections",
         plan.connections,
         capacity.connections,
         capacity.cure,
@@ -119,7 +119,7 @@ def _files(plan: EnginePlan, cure: str) -> Limit:
 
 
 def _to_load(plan: EnginePlan, capacity: Capacity) -> Limit:
-    there = f", {capacity.told}" if capacity.told else ""
+    there = f", {capacity.basis}" if capacity.basis else ""
     return Limit(
         "loaders",
         f"connections to load tables over ({plan.clients} of clients and {plan.loaders} loaders"

@@ -40,8 +40,8 @@ def check_proxies(loaded: StudyFile) -> None:
             parse_tool(tool_text(wish.kind, wish.version))
             proxy.check(wish.settings)
             prepared = load_of(loaded.study.load, cell).prepared_statements
-            for told in _wrong(cell, wish, proxy, prepared=prepared):
-                raise loaded.error(path, f"`proxy`: {told}")
+            for problem in _wrong(cell, wish, proxy, prepared=prepared):
+                raise loaded.error(path, f"`proxy`: {problem}")
         except ValueError as error:
             raise loaded.error(path, f"`proxy`: {error}") from error
         except LabError as error:

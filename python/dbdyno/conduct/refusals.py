@@ -45,8 +45,8 @@ class Refusals:
         if len({_words(one) for one in last}) > 1:
             return None
         named = " and ".join(one.id for one in last)
-        told = f"{_NOT_TRIED}: {named} were refused in the same words: {failure.message}"
-        return error_of(failure, message=told)
+        message = f"{_NOT_TRIED}: {named} were refused in the same words: {failure.message}"
+        return error_of(failure, message=message)
 
 
 def _is_refused(manifest: RunManifest) -> bool:

@@ -17,14 +17,15 @@ def keep_samples(
     writer: RunWriter,
     samplers: Sequence[Sampler],
     own: Sequence[OwnCollector],
-    told: Sequence[Sample] = (),
-    told_metrics: Mapping[str, Sequence[Metric]] | None = None,
+    tool_samples: Sequence[Sample] = (),
+    tool_metrics: Mapping[str, Sequence[Metric]] | None = None,
 ) -> Mapping[str, Mapping[str, object]]:
-    """Writes all samples, and those that a program reported of itself (`told`); returns for each
-    source the cost of sampling, and why it, or some of it, was not read. Raises `StoreError`."""
+    """Writes all samples, and those that a program reported of itself (`tool_samples`); returns for
+    each source the cost of sampling, and why it, or some of it, was not read. Raises
+    `StoreError`."""
     known = {name: metrics for each in samplers for name, metrics in each.metrics().items()}
-    samples = (one for each in samplers for one in each.samples())
-    writer.metrics((*samples, *told), known | dict(told_metrics or {}))
+    samples = (sample for each in samplers for sample in each.samples())
+    writer.metrics((*samples, *tool_samples), known | dict(tool_metrics or {}))
     collected: dict[str, Mapping[str, object]] = {}
     for each in samplers:
         collected |= {name: asdict(cost) for name, cost in each.costs().items()}

@@ -50,7 +50,7 @@ def chosen_collectors(
 ) -> tuple[Collector, ...]:
     """Collectors of a scope: those always used, those asked for, and the user's own."""
     files = (one.collector for one in own)
-    return (*collectors(scope, asked), *(one for one in files if one.scope == scope))
+    return (*collectors(scope, asked), *(file for file in files if file.scope == scope))
 
 
 def check_sources(
@@ -60,7 +60,7 @@ def check_sources(
     which only executing them tells (`run_code`): without, they need only be there."""
     for name in loaded.study.collect:
         if not _is_file(name) and name not in optional_sources():
-            there = ", ".join(f"`{one}`" for one in optional_sources())
+            there = ", ".join(f"`{source}`" for source in optional_sources())
             message = f"`collect`: expected {there}, or a file; found `{name}`"
             raise loaded.error(("collect",), message)
     try:
@@ -119,7 +119,7 @@ def _known(own: Sequence[OwnCollector]) -> Mapping[str, tuple[str, ...]]:
     """Source → its metrics."""
     every = (*all_collectors(), *(one.collector for one in own))
     found = {one.source: one.metrics for one in every}
-    found |= {one.name: one.metrics for one in generators().values()}
+    found |= {generator.name: generator.metrics for generator in generators().values()}
     return {source: tuple(metric.name for metric in metrics) for source, metrics in found.items()}
 
 

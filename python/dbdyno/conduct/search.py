@@ -85,16 +85,16 @@ def _judge(
     run.served.server.check()
     hello, summary = outcome.hello, outcome.summary
     assert hello is not None and summary is not None, "its window came to its end"
-    told = step_summary(step.index, summary, outcome.summary_line, backlog=outcome.backlog)
+    figures = step_summary(step.index, summary, outcome.summary_line, backlog=outcome.backlog)
     return Probe(
         rate_per_s=rate_per_s,
         seed=seed,
         start_unix_ns=hello.start_unix_ns,
-        window_s=told.window_s,
-        events=told.events,
-        latency_us=told.latency_us,
-        backlog=told.backlog.at_end,
-        errors=told.errors,
+        window_s=figures.window_s,
+        events=figures.events,
+        latency_us=figures.latency_us,
+        backlog=figures.backlog.at_end,
+        errors=figures.errors,
         client_busy=client_busy(outcome),
-        missed=misses(asked, told, run.identity.load.errors.expected),
+        missed=misses(asked, figures, run.identity.load.errors.expected),
     )

@@ -116,9 +116,9 @@ def provisions_of(plan: Plan) -> Sequence[str]:
     return tuple(dict.fromkeys(asked))
 
 
-def tool_result(step: Step, told: ToolStep) -> StepResult:
+def tool_result(step: Step, result: ToolStep) -> StepResult:
     """A step without an engine."""
-    warnings = "; ".join((*told.outcome.against, *told.outcome.warnings))
+    warnings = "; ".join((*result.outcome.against, *result.outcome.warnings))
     return StepResult(
         index=step.index,
         clients=step.clients,
@@ -127,8 +127,8 @@ def tool_result(step: Step, told: ToolStep) -> StepResult:
         engine_start_unix_ns=None,
         reactor=None,
         shards=None,
-        warnings=({"code": told.generator, "message": warnings},) if warnings else (),
-        ended_unix_ns=told.outcome.ended_unix_ns,
+        warnings=({"code": result.generator, "message": warnings},) if warnings else (),
+        ended_unix_ns=result.outcome.ended_unix_ns,
     )
 
 
@@ -142,11 +142,11 @@ def tool_metrics(generator: str) -> Mapping[str, Sequence[Metric]]:
 def check_tools(loaded: StudyFile, folders: Sequence[Path]) -> None:
     """Raises `StudyError`, with the file's line, for an unknown generator or its options; files
     that they name are searched in `folders`."""
-    told: set[tuple[str, str]] = set()
+    checked: set[tuple[str, str]] = set()
     for cell in cells(loaded.study):
         key = (cell.generator, repr(sorted(cell.options.items())))
-        if not cell.abilities.takes_script and key not in told:
-            told.add(key)
+        if not cell.abilities.takes_script and key not in checked:
+            checked.add(key)
             table = deciding_level(loaded.study, cell, lambda level: level.generator)
             _check(loaded, table or ("workload",), cell.generator, cell.options, folders)
     check_keys(loaded)

@@ -81,10 +81,10 @@ def _page(engine: Engine, name: str, file: Path, text: str) -> ScriptPage:
         return ScriptPage(name, file, about, (), str(error))
     if done.returncode != 0:
         lines = f"{done.stdout}{done.stderr}".strip().splitlines()
-        said = [line for line in lines if line and not line.startswith("sysbench 1.")]
-        if said and said[-1].endswith("does not implement the 'help' command."):
+        output = [line for line in lines if line and not line.startswith("sysbench 1.")]
+        if output and output[-1].endswith("does not implement the 'help' command."):
             return ScriptPage(name, file, about, ())
-        return ScriptPage(name, file, about, (), said[0] if said else "can't be read")
+        return ScriptPage(name, file, about, (), output[0] if output else "can't be read")
     forms = map(_OPTION.fullmatch, done.stdout.splitlines())
     return ScriptPage(name, file, about, tuple(_option(form) for form in forms if form))
 
@@ -103,7 +103,7 @@ def _first_sentence(text: str) -> str:
             break
         if re.search(r"[A-Za-z]", comment[1]):
             words.append(comment[1].strip())
-    told = " ".join(words)
-    if re.match(r"(?i)copyright|#!", told):
+    sentence = " ".join(words)
+    if re.match(r"(?i)copyright|#!", sentence):
         return ""
-    return told.partition(". ")[0].rstrip(".")
+    return sentence.partition(". ")[0].rstrip(".")

@@ -40,7 +40,7 @@ def script_calling_c(spec: Mapping[str, Any]) -> str:
 
 
 def lost_engine(
-    number: int, before: int | None, said: str, calls_c: str = ""
+    number: int, before: int | None, stderr: str, calls_c: str = ""
 ) -> EngineLostError | ScriptError:
     """The failure of a run whose engine was ended by signal `number`.
 
@@ -57,13 +57,13 @@ def lost_engine(
     if number in CRASHES and calls_c:
         return ScriptError(
             f"{calls_c}: the engine crashed ({name}), and this script calls C, which can crash it"
-            + (f": {said}" if said else ""),
+            + (f": {stderr}" if stderr else ""),
             hint="try it without what it calls in C (`ffi`, `package.loadlib`); if that crashes "
             "too, report it with the run's spec and logs/engine.log",
         )
     if number in CRASHES:
         return EngineCrashError(
-            f"the engine crashed ({name})" + (f": {said}" if said else ""),
+            f"the engine crashed ({name})" + (f": {stderr}" if stderr else ""),
             hint="a bug in dbdyno: report it with the run's spec and logs/engine.log",
         )
     return EngineLostError(

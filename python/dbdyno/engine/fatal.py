@@ -39,8 +39,8 @@ def error_of(fatal: Fatal) -> LabError:
     return _BY_KIND[fatal.kind](fatal.message, hint=fatal.hint)
 
 
-def error_of_code(code: int, said: str) -> LabError:
+def error_of_code(code: int, stderr: str) -> LabError:
     """The error for an engine that ended with this exit code and no record; `said`: the end of its
     standard error."""
-    message = said or f"the engine ended with code {code} and no message"
+    message = stderr or f"the engine ended with code {code} and no message"
     return _BY_CODE.get(code, EngineError)(message)

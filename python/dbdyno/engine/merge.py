@@ -179,12 +179,12 @@ class Merger:
 
     def _progress(self, record: Progress) -> Progress:
         known = [part.progress.get(record.what) for part in self._parts]
-        said = [progress for progress in known if progress is not None]
-        total = sum(progress.total for progress in said)
+        received = [progress for progress in known if progress is not None]
+        total = sum(progress.total for progress in received)
         return replace(
             record,
-            done=sum(progress.done for progress in said),
-            total=total if len(said) == len(known) else 0,
+            done=sum(progress.done for progress in received),
+            total=total if len(received) == len(known) else 0,
         )
 
     def _intervals(self) -> Iterator[Interval]:

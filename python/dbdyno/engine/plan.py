@@ -128,9 +128,9 @@ def _understood(line: bytes) -> EnginePlan | LabError:
 
 
 def _unanswered(engine: Engine, answered: subprocess.CompletedProcess[bytes]) -> EngineError:
-    said = answered.stderr.decode(errors="replace").strip()
+    stderr = answered.stderr.decode(errors="replace").strip()
     return EngineError(
-        f"{engine.path} does not answer `plan`: {said or f'exit code {answered.returncode}'}",
+        f"{engine.path} does not answer `plan`: {stderr or f'exit code {answered.returncode}'}",
         hint=_NO_SUCH_VERB if answered.returncode == 2 else None,
     )
 

@@ -220,20 +220,20 @@ class Reader:
                 pass
         self.listener(line, record, self.call)
 
-    def outcome(self, code: int, said: str) -> Outcome:
+    def outcome(self, code: int, stderr: str) -> Outcome:
         return Outcome(
             hello=self.hello,
             summary=self.summary,
             summary_line=self.summary_line,
             warnings=tuple(self.warnings),
             loaded=tuple(self.loaded),
-            failure=self._failure(code, said),
+            failure=self._failure(code, stderr),
             interrupted=self.call.interrupted,
             backlog=self.backlog,
             processes=len(self.call.pids),
         )
 
-    def _failure(self, code: int, said: str) -> LabError | None:
+    def _failure(self, code: int, stderr: str) -> LabError | None:
         if self.fatal is not None:
             return error_of(self.fatal)
         if code == INTERRUPTED and not self.call.stopped:
@@ -241,8 +241,8 @@ class Reader:
         if code in (0, INTERRUPTED):
             return None
         if code < 0:
-            return lost_engine(-code, self.kills_before, said, script_calling_c(self.spec))
-        return error_of_code(code, said)
+            return lost_engine(-code, self.kills_before, stderr, script_calling_c(self.spec))
+        return error_of_code(code, stderr)
 
 
 def send(process: subprocess.Popen[bytes], spec: Mapping[str, object], *, more: bool) -> None:

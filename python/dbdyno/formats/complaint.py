@@ -73,13 +73,15 @@ def _elsewhere(path: KeyPath) -> str | None:
     top = len(path) > 1 and key in _keys_at(())
     if not homes and not (top and of_level):
         return f"`{key}` is a key of the file itself, above all tables" if top else None
-    told = f"`{key}` is a key of [{homes[0]}]" if homes else f"[{key}] is a table of the study"
+    message = f"`{key}` is a key of [{homes[0]}]" if homes else f"[{key}] is a table of the study"
     if not of_level:
-        return told
+        return message
     if homes and key in _keys_at((*path[:-1], homes[0])):
-        return f"{told}: write {homes[0]} = {{ {key} = … }}"
+        return f"{message}: write {homes[0]} = {{ {key} = … }}"
     instead = f"{_IN_A_LEVEL[key]}, or " if key in _IN_A_LEVEL else ""
-    return f"{told}; a level can't change it: {instead}write two studies and `dbdyno compare` them"
+    return (
+        f"{message}; a level can't change it: {instead}write two studies and `dbdyno compare` them"
+    )
 
 
 def _is_level(path: KeyPath) -> bool:

@@ -36,8 +36,8 @@ def load_manifest(text: bytes, *, file: Path) -> RunManifest:
     manifest = validated(RunManifest, _checked(text, file), file)
     # An earlier version kept passwords: they are not shown at least.
     lines = tuple(map(without_passwords, manifest.command_lines))
-    told = without_password(manifest.provision)
-    return replace(manifest, provision=told, command_lines=lines)
+    provision = without_password(manifest.provision)
+    return replace(manifest, provision=provision, command_lines=lines)
 
 
 def dump_summary(steps: Sequence[StepSummary]) -> bytes:

@@ -55,8 +55,10 @@ def whole_seconds(program: str, load: Load) -> None:
     """Raises `NotCarriedOutError` for a program that knows whole seconds only."""
     for key, length_s in (("measure", load.measure_s), ("warm_up", load.warm_up_s)):
         if length_s is not None and length_s != round(length_s):
-            told = f"`{key}` is {format_duration(length_s)}; `{program}` knows whole seconds only"
-            raise NotCarriedOutError(key, told, f'such as {key} = "{max(1, round(length_s))} s"')
+            message = (
+                f"`{key}` is {format_duration(length_s)}; `{program}` knows whole seconds only"
+            )
+            raise NotCarriedOutError(key, message, f'such as {key} = "{max(1, round(length_s))} s"')
 
 
 def only_poisson(program: str, load: Load | None) -> float | None:
@@ -68,15 +70,17 @@ def only_poisson(program: str, load: Load | None) -> float | None:
     if isinstance(load.arrival, Closed):
         return None
     kind = load.arrival.kind
-    told = f"`arrival`: `{program}` begins events at random (Poisson) times, not by `{kind}`"
-    raise NotCarriedOutError("arrival", told, 'such as arrival = { kind = "poisson", rate = 50 }')
+    message = f"`arrival`: `{program}` begins events at random (Poisson) times, not by `{kind}`"
+    raise NotCarriedOutError(
+        "arrival", message, 'such as arrival = { kind = "poisson", rate = 50 }'
+    )
 
 
 def needs_window(program: str, load: Load) -> None:
     """Raises `NotCarriedOutError` where a program that ends by time alone is given no time."""
     if load.measure_s is None:
-        told = f"`events`: `{program}` ends by time: the load needs `measure`"
-        raise NotCarriedOutError("events", told, 'such as measure = "10 s"')
+        message = f"`events`: `{program}` ends by time: the load needs `measure`"
+        raise NotCarriedOutError("events", message, 'such as measure = "10 s"')
 
 
 def rate_word(rate: float) -> str:

@@ -56,8 +56,8 @@ class Command:
     def carries_out(self, load: Load, _: Mapping[str, Option]) -> Carried:
         """What the program reads of its environment."""
         needs_window(self.name, load)
-        told = {"measure": "RUNTIME"}
-        return {**told, "warm_up": "RAMP"} if load.warm_up_s else told
+        carried = {"measure": "RUNTIME"}
+        return {**carried, "warm_up": "RAMP"} if load.warm_up_s else carried
 
     def read(self, options: Mapping[str, Option]) -> None:
         """A program, and an expression with one group for each figure."""
@@ -90,7 +90,7 @@ class Command:
         program, *arguments = _words(job.options["program"])
         argv = [str(_found(program, job)), *arguments]
         began_ns = time.time_ns()
-        said = call(
+        output = call(
             argv,
             job,
             limit_s=job.warm_up_s + job.measure_s + _SPARE_S,
@@ -98,7 +98,7 @@ class Command:
         )
         ended_ns = time.time_ns()
         shown = (Path(argv[0]).name, *arguments)
-        return outcome(said, job.options, began_ns, ended_ns, shown)
+        return outcome(output, job.options, began_ns, ended_ns, shown)
 
 
 def _words(value: Option) -> Sequence[str]:
@@ -115,7 +115,7 @@ def _found(program: str, job: Job) -> Path:
 
 def environment(job: Job) -> Mapping[str, str]:
     """The program's environment: the step, the server, and each option in capitals."""
-    told = {
+    variables = {
         "CLIENTS": str(job.clients),
         "RUNTIME": f"{job.measure_s:g}",
         "RAMP": f"{job.warm_up_s:g}",
@@ -124,7 +124,7 @@ def environment(job: Job) -> Mapping[str, str]:
         "DATABASE_URL": url(job.target()),
     }
     own = {name.upper(): str(value) for name, value in job.options.items() if name not in _OWN}
-    return {**told, **own}
+    return {**variables, **own}
 
 
 def url(target: Mapping[str, Any]) -> str:
@@ -178,7 +178,7 @@ def _expression(where: str, text: str) -> re.Pattern[str]:
 
 
 def outcome(
-    said: str,
+    output: str,
     options: Mapping[str, Option],
     began_ns: int,
     ended_ns: int,
@@ -189,7 +189,7 @@ def outcome(
     # Errors
     `EngineError` if an expression finds nothing, or no number.
     """
-    found = {name: _last(name, expression, said) for name, expression in figures(options).items()}
+    found = {name: _last(name, expression, output) for name, expression in figures(options).items()}
     window_s = found.pop("window_s", (ended_ns - began_ns) / 1e9)
     rate = found.pop("events_per_s", None)
     events = round(found.pop("events")) if "events" in found else round((rate or 0.0) * window_s)
@@ -202,29 +202,29 @@ def outcome(
         errors=errors,
         latency_us={m[1]: found[name] * _MICROSECONDS[m[2]] for name, m in times.items()},
         figures={name: value for name, value in found.items() if name not in times},
-        samples=tuple(_samples(said, options, began_ns)),
+        samples=tuple(_samples(output, options, began_ns)),
         command_line=command_line,
         ended_unix_ns=ended_ns,
     )
 
 
-def _last(name: str, expression: re.Pattern[str], said: str) -> float:
-    matches = expression.findall(said)
+def _last(name: str, expression: re.Pattern[str], output: str) -> float:
+    matches = expression.findall(output)
     try:
         return float(matches[-1])
     except IndexError:
         raise EngineError(
             f"no output of the program matches `{name}`: {expression.pattern}",
-            hint=said[-500:] or "it printed nothing",
+            hint=output[-500:] or "it printed nothing",
         ) from None
     except ValueError:
         raise EngineError(f"`{name}`: expected a number; found {matches[-1]!r}") from None
 
 
-def _samples(said: str, options: Mapping[str, Option], began_ns: int) -> Iterator[Sample]:
+def _samples(output: str, options: Mapping[str, Option], began_ns: int) -> Iterator[Sample]:
     if "each_second" not in options:
         return
-    lines = _expression("each_second", str(options["each_second"])).findall(said)
+    lines = _expression("each_second", str(options["each_second"])).findall(output)
     for second, rate in enumerate(lines, 1):
         yield Sample(began_ns + second * 10**9, "command", "events_per_s", "", float(rate))
 

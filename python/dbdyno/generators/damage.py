@@ -51,11 +51,11 @@ class DamageTrials:
     def carries_out(self, load: Load, _: Mapping[str, Option]) -> Carried:
         """A number of trials, one after the other."""
         if load.events is None:
-            told = "generator `damage` makes `load.events` trials, however long they take"
-            raise NotCarriedOutError("measure", told, "such as events = 20, without `measure`")
+            message = "generator `damage` makes `load.events` trials, however long they take"
+            raise NotCarriedOutError("measure", message, "such as events = 20, without `measure`")
         if load.clients != (1,):
-            told = "generator `damage` makes its trials one after the other"
-            raise NotCarriedOutError("clients", told, "say `clients = 1`")
+            message = "generator `damage` makes its trials one after the other"
+            raise NotCarriedOutError("clients", message, "say `clients = 1`")
         return {"events": "trials"}
 
     def read(self, options: Mapping[str, Option]) -> None:

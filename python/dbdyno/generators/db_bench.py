@@ -81,10 +81,10 @@ class DbBench:
         """An end by time."""
         needs_window(self.name, load)
         whole_seconds(self.name, load)
-        told = {"measure": f"--duration={max(1, round(load.measure_s or 0))}"}
+        carried = {"measure": f"--duration={max(1, round(load.measure_s or 0))}"}
         if load.warm_up_s:
-            told["warm_up"] = f"a call before, --duration={round(load.warm_up_s)}"
-        return told
+            carried["warm_up"] = f"a call before, --duration={round(load.warm_up_s)}"
+        return carried
 
     def read(self, options: Mapping[str, Option]) -> None:
         """One benchmark, and none of the options by which we watch it."""
@@ -144,19 +144,19 @@ class DbBench:
         argv = [*base, f"--duration={max(1, round(job.measure_s))}", "--histogram=1"]
         argv += ["--report_interval_seconds=1", f"--report_file={reports}"]
         began_ns = time.time_ns()
-        said = call(argv, job, limit_s=job.measure_s + _SPARE_S, environment=environment)
+        output = call(argv, job, limit_s=job.measure_s + _SPARE_S, environment=environment)
         ended_ns = time.time_ns()
         complaints = (job.scratch / "stderr").read_text(errors="replace")
         lines = reports.read_text().splitlines() if reports.exists() else []
         words = [Path(argv[0]).name, *(str(word) for word in argv[2:-1])]
-        told = outcome(said, lines, began_ns, words)
-        warnings = (*own_warnings(said + complaints), *shape_warnings(job.options))
-        return replace(told, warnings=warnings, ended_unix_ns=ended_ns)
+        result = outcome(output, lines, began_ns, words)
+        warnings = (*own_warnings(output + complaints), *shape_warnings(job.options))
+        return replace(result, warnings=warnings, ended_unix_ns=ended_ns)
 
 
-def own_warnings(said: str) -> Iterator[str]:
+def own_warnings(output: str) -> Iterator[str]:
     """Warnings of db_bench that invalidate its figures, such as a build with assertions."""
-    for text in dict.fromkeys(_WARNING.findall(said)):
+    for text in dict.fromkeys(_WARNING.findall(output)):
         yield f"db_bench warns: {text.strip().rstrip('.').lower()}"
 
 
@@ -181,7 +181,7 @@ def _written(value: Option) -> str:
 
 
 def outcome(
-    said: str, reports: Sequence[str], began_ns: int, command_line: Sequence[str]
+    output: str, reports: Sequence[str], began_ns: int, command_line: Sequence[str]
 ) -> ToolOutcome:
     """Parses db_bench's output.
 
@@ -191,16 +191,18 @@ def outcome(
     # Errors
     `EngineError` if it printed no summary.
     """
-    summary = SUMMARY.search(said)
+    summary = SUMMARY.search(output)
     operations = summary["operations"] if summary else None
-    events = int(operations or sum(int(count) for count, _ in _COUNT.findall(said)))
+    events = int(operations or sum(int(count) for count, _ in _COUNT.findall(output)))
     if summary is None or not events or not int(summary["rate"]):
-        raise EngineError("db_bench printed no summary, or nothing ended", hint=said[-500:] or None)
+        raise EngineError(
+            "db_bench printed no summary, or nothing ended", hint=output[-500:] or None
+        )
     return ToolOutcome(
         window_s=float(summary["seconds"] or events / int(summary["rate"])),
         events=events,
-        latency_us=_latency(said),
-        figures={_with_unit(name): float(value) for name, value in _STATISTIC.findall(said)},
+        latency_us=_latency(output),
+        figures={_with_unit(name): float(value) for name, value in _STATISTIC.findall(output)},
         samples=tuple(_samples(reports, began_ns)),
         command_line=tuple(command_line),
     )
@@ -216,14 +218,14 @@ def _with_unit(statistic: str) -> str:
     return f"{statistic}_{unit}"
 
 
-def _latency(said: str) -> Mapping[str, float]:
+def _latency(output: str) -> Mapping[str, float]:
     """Of the only kind of operation there is; several can't be merged without their histograms."""
-    percentiles, counted = _PERCENTILES.findall(said), _COUNT.findall(said)
+    percentiles, counted = _PERCENTILES.findall(output), _COUNT.findall(output)
     if len(percentiles) > 1 or len(counted) != 1:
         return {}
     ranks = re.findall(r"P([\d.]+): ([\d.]+)", percentiles[0] if percentiles else "")
     found = {f"p{rank}": float(value) for rank, value in ranks if f"p{rank}" in _KEPT}
-    highest = _EXTREMES.search(said)
+    highest = _EXTREMES.search(output)
     extreme = {"max": float(highest[1])} if highest else {}
     return {**found, **extreme, "mean": float(counted[0][1])}
 

@@ -62,19 +62,19 @@ _TRACEBACK = "Traceback (most recent call last):\n"
 _LONGEST = 500
 
 
-def failure(program: str, code: int, said: str, kept: str) -> LabError:
+def failure(program: str, code: int, output: str, kept: str) -> LabError:
     """The error for a program that ended with `code` (negative: by a signal); `said`: all that it
     said, errors first, which stands in the files `kept`."""
-    line = without_passwords(telling_line(said).removeprefix(f"{program}: "))
-    told = f"{program} ended with {_ending(code)}: {line or 'it said nothing'}"
-    hint = f"all that it said is in {kept}" if said.strip() else None
-    return _kind(code, said)(told, hint=hint)
+    line = without_passwords(telling_line(output).removeprefix(f"{program}: "))
+    message = f"{program} ended with {_ending(code)}: {line or 'it said nothing'}"
+    hint = f"all that it said is in {kept}" if output.strip() else None
+    return _kind(code, output)(message, hint=hint)
 
 
-def telling_line(said: str) -> str:
+def telling_line(output: str) -> str:
     """The first line that speaks of an error, otherwise the last one. In a traceback of Python that
     is the line after the calls, which may speak of errors themselves."""
-    _, calls, behind = said.rpartition(_TRACEBACK)
+    _, calls, behind = output.rpartition(_TRACEBACK)
     lines = [line for line in behind.splitlines() if line.strip()]
     if calls:
         lines = [line for line in lines if not line[0].isspace()]
@@ -84,13 +84,13 @@ def telling_line(said: str) -> str:
     return why if len(why) <= _LONGEST else f"{why[:_LONGEST]}…"
 
 
-def _kind(code: int, said: str) -> type[LabError]:
+def _kind(code: int, output: str) -> type[LabError]:
     ended_by = -code if code < 0 else code - _BY_SIGNAL
     if ended_by in set(signal.Signals):
         return ScriptError if ended_by in CRASHES else MachineError
     if code in _NOT_STARTED:
         return MachineError
-    return next((kind for kind, words in _MEANINGS if words.search(said)), ScriptError)
+    return next((kind for kind, words in _MEANINGS if words.search(output)), ScriptError)
 
 
 def _ending(code: int) -> str:

@@ -67,8 +67,8 @@ class Fio:
         """What the job file reads of its environment."""
         needs_window(self.name, load)
         whole_seconds(self.name, load)
-        told = {"measure": "${RUNTIME}"}
-        return {**told, "warm_up": "${RAMP}"} if load.warm_up_s else told
+        carried = {"measure": "${RUNTIME}"}
+        return {**carried, "warm_up": "${RAMP}"} if load.warm_up_s else carried
 
     def read(self, options: Mapping[str, Option]) -> None:
         """`jobfile` is required, and every name must be a valid variable."""
@@ -105,26 +105,26 @@ class Fio:
         }
         limit_s = job.warm_up_s + job.measure_s + _SPARE_S
         began_ns = time.time_ns()
-        said = call(argv, job, limit_s=limit_s, environment={**os.environ, **variables})
+        output = call(argv, job, limit_s=limit_s, environment={**os.environ, **variables})
         over_ns = time.time_ns()
-        report = document(said)
+        report = document(output)
         started_ns = int(report.get("timestamp_ms", began_ns // 10**6)) * 10**6
         ended_ns = max((started_ns, began_ns + round(limit_s - _SPARE_S) * 10**9))
         words = map(str, (Path(argv[0]).name, *argv[1:-1], file.name))
         samples = tuple(rates_by_second(log, ended_ns - _lasted_ns(log), _threads(report)))
-        told = replace(outcome(report, tuple(words)), samples=samples)
-        return replace(told, ended_unix_ns=over_ns)
+        result = replace(outcome(report, tuple(words)), samples=samples)
+        return replace(result, ended_unix_ns=over_ns)
 
 
 def outcome(report: Mapping[str, Any], command_line: Sequence[str]) -> ToolOutcome:
     """Parses fio's JSON. Raises `KeyError` if something is missing."""
     jobs: Sequence[Mapping[str, Any]] = report["jobs"]
     kinds = [one for job in jobs for _, one in _directions(job)]
-    done = [one for one in kinds if _ios(one)]
+    done = [kind for kind in kinds if _ios(kind)]
     only = done[0] if len(done) == 1 else None
     return ToolOutcome(
-        window_s=max(one["runtime"] for one in kinds) / 1000,
-        events=sum(_ios(one) for one in kinds),
+        window_s=max(kind["runtime"] for kind in kinds) / 1000,
+        events=sum(_ios(kind) for kind in kinds),
         errors=sum(int(job.get("total_err", 0)) for job in jobs),
         latency_us=_latency(only) if only else {},
         distribution=_bins(only) if only else (),
@@ -187,22 +187,22 @@ def _against(jobs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             yield f"job `{job['jobname']}` ended with error {code} ({name}: {os.strerror(code)})"
 
 
-def document(said: str) -> Mapping[str, Any]:
+def document(output: str) -> Mapping[str, Any]:
     """fio may print warnings before its JSON."""
-    start = said.find("{")
+    start = output.find("{")
     try:
-        found: Mapping[str, Any] = json.loads(said[start:])
+        found: Mapping[str, Any] = json.loads(output[start:])
     except ValueError as error:
-        raise EngineError(f"fio printed no JSON: {error}", hint=said[:500] or None) from error
+        raise EngineError(f"fio printed no JSON: {error}", hint=output[:500] or None) from error
     return found
 
 
 def _figures(jobs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, float]]:
     """Rates over all jobs, and of each: `read_iops`, `read_iops.<job>`, `read_us_p99.<job>`."""
-    told = [(way, one, str(job["jobname"])) for job in jobs for way, one in _directions(job)]
-    ways = dict.fromkeys(way for way, one, _ in told if way in _LOGGED or _ios(one))
+    by_way = [(way, one, str(job["jobname"])) for job in jobs for way, one in _directions(job)]
+    ways = dict.fromkeys(way for way, one, _ in by_way if way in _LOGGED or _ios(one))
     for way in ways:
-        of_way = [(one, name) for its, one, name in told if its == way]
+        of_way = [(one, name) for its, one, name in by_way if its == way]
         yield f"{way}_iops", sum(float(one["iops"]) for one, _ in of_way)
         yield f"{way}_bytes_per_s", sum(_bytes_per_s(one) for one, _ in of_way)
         for one, name in of_way:
@@ -258,7 +258,7 @@ def rates_by_second(log: Path, origin_ns: int, threads: Sequence[str]) -> Iterat
     of that second. A line tells of the time since the one before, and counts for the second in
     which the middle of that time lies: fio writes lines up to 1 ms early, and late ones. Logs are
     named `<LOG>_iops.<N>.log`, N the number of the thread, from 1."""
-    told: dict[tuple[str, str, int], dict[int, list[int]]] = {}
+    sums: dict[tuple[str, str, int], dict[int, list[int]]] = {}
     before: dict[tuple[int, int], int] = {}
     for number, (ms, value, way) in _rows(log):
         job = threads[number - 1] if 0 < number <= len(threads) else ""
@@ -266,8 +266,8 @@ def rates_by_second(log: Path, origin_ns: int, threads: Sequence[str]) -> Iterat
             middle_ms = (before.get((number, way), 0) + ms) // 2
             before[number, way] = ms
             key = job, f"{_LOGGED[way]}_iops", middle_ms // 1000 + 1
-            told.setdefault(key, {}).setdefault(number, []).append(value)
-    for (job, metric, second), values in sorted(told.items()):
+            sums.setdefault(key, {}).setdefault(number, []).append(value)
+    for (job, metric, second), values in sorted(sums.items()):
         rate = sum(sum(each) / len(each) for each in values.values())
         yield Sample(origin_ns + second * 10**9, "fio", metric, job, rate)
 

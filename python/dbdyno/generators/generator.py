@@ -148,37 +148,37 @@ def step_summary(
     index: int,
     clients: int,
     generator: str,
-    told: ToolOutcome,
+    outcome: ToolOutcome,
     distribution: HistogramRecord | None = None,
 ) -> StepSummary:
     """A step's figures under the engine's names where they mean the same; `distribution`, of its
     events' response times, is stored beside them."""
-    window_s = told.window_s
+    window_s = outcome.window_s
     return StepSummary(
         step=index,
         clients=clients,
         interrupted=False,
         window_s=window_s,
-        events=told.events,
-        statements=told.statements,
-        events_per_s=told.events / window_s if window_s > 0 else 0.0,
-        statements_per_s=told.statements / window_s if window_s > 0 else 0.0,
-        errors=told.errors,
+        events=outcome.events,
+        statements=outcome.statements,
+        events_per_s=outcome.events / window_s if window_s > 0 else 0.0,
+        statements_per_s=outcome.statements / window_s if window_s > 0 else 0.0,
+        errors=outcome.errors,
         errors_by_code={},
         restarts=0,
-        reconnects=told.reconnects,
-        latency_us=told.latency_us,
+        reconnects=outcome.reconnects,
+        latency_us=outcome.latency_us,
         latency_by_label_us={},
         client_cpu_us_per_statement=None,
         client_rss_kb=0,
         client_rss_peak_kb=0,
-        total_statements=told.statements,
-        total_events=told.events,
+        total_statements=outcome.statements,
+        total_events=outcome.events,
         record={} if distribution is None else {"histograms": [asdict(distribution)]},
         generator=generator,
-        figures=told.figures,
-        outcomes=told.outcomes,
-        against=told.against,
+        figures=outcome.figures,
+        outcomes=outcome.outcomes,
+        against=outcome.against,
     )
 
 
@@ -227,11 +227,11 @@ def host_and_port(endpoint: Mapping[str, Any]) -> tuple[str, str]:
     return str(endpoint["tcp"]["host"]), str(endpoint["tcp"]["port"])
 
 
-def clash(options: Mapping[str, Option], taken: Collection[str], told: str) -> None:
+def clash(options: Mapping[str, Option], taken: Collection[str], message: str) -> None:
     """Raises `ValueError` for an option whose variable the step has already."""
     for name in options:
         if name.upper() in taken:
-            raise ValueError(f"`{name}` would be {name.upper()}, which tells the program {told}")
+            raise ValueError(f"`{name}` would be {name.upper()}, which tells the program {message}")
 
 
 def find_file(name: str, folders: Sequence[Path], what: str) -> Path:

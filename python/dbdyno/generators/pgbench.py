@@ -74,18 +74,18 @@ class Pgbench:
     def carries_out(self, load: Load, _: Mapping[str, Option]) -> Carried:
         """Poisson arrivals, a new connection for each transaction, an end by time or by number."""
         whole_seconds(self.name, load)
-        told = dict(_timed(load))
+        carried = dict(_timed(load))
         if load.events is not None:
-            told["events"] = "--transactions"
+            carried["events"] = "--transactions"
             _check_number(load, load.events)
         if (rate := only_poisson(self.name, load)) is not None:
-            told["arrival"] = f"--rate={rate_word(rate)}"
+            carried["arrival"] = f"--rate={rate_word(rate)}"
         if load.reconnect_every == 1:
-            told["reconnect_every"] = "--connect"
+            carried["reconnect_every"] = "--connect"
         elif load.reconnect_every:
             wrong = "`reconnect_every`: `pgbench` connects for each transaction (1) or never (0)"
             raise NotCarriedOutError("reconnect_every", wrong)
-        return told
+        return carried
 
     def read(self, options: Mapping[str, Option]) -> None:
         """One script, and names that pgbench knows."""
@@ -128,7 +128,7 @@ class Pgbench:
         argv += [*_extent(job), "--progress=1", "--progress-timestamp"]
         argv += ["--log", f"--log-prefix={job.scratch}/transactions"]
         limit_s = _SPARE_S + (job.measure_s or _COUNTED_LIMIT_S)
-        said = call(argv, job, limit_s=limit_s, environment=environment)
+        output = call(argv, job, limit_s=limit_s, environment=environment)
         ended_ns = time.time_ns()
         logs = sorted(job.scratch.glob("transactions.*"))
         try:
@@ -138,11 +138,11 @@ class Pgbench:
                 log.unlink()  # A line a transaction: what is kept is their distribution.
         progress = (job.scratch / "stderr").read_text(errors="replace")
         words = [Path(str(word)).name for word in argv]
-        told = outcome(said, progress, figures_of(times_us), words)
+        result = outcome(output, progress, figures_of(times_us), words)
         rate = only_poisson(self.name, job.load)
-        warnings = (*unreached(rate, told.window_s, told.events), *_scale_warnings(job))
-        told = replace(told, warnings=(*told.warnings, *warnings))
-        return replace(told, distribution=distribution_of(times_us), ended_unix_ns=ended_ns)
+        warnings = (*unreached(rate, result.window_s, result.events), *_scale_warnings(job))
+        result = replace(result, warnings=(*result.warnings, *warnings))
+        return replace(result, distribution=distribution_of(times_us), ended_unix_ns=ended_ns)
 
 
 def _arguments(job: Job) -> list[str]:
@@ -173,13 +173,13 @@ def _check_number(load: Load, events: int) -> None:
     """Raises `NotCarriedOutError` where pgbench can't end after just so many: its clients have
     equally many transactions each."""
     if load.measure_s is not None:
-        told = "`events`: `pgbench` ends by time or by number, not by whichever comes first"
-        raise NotCarriedOutError("events", told, "leave out `measure` or `events`")
+        message = "`events`: `pgbench` ends by time or by number, not by whichever comes first"
+        raise NotCarriedOutError("events", message, "leave out `measure` or `events`")
     for clients in load.clients:
         if events % clients:
-            told = f"`events`: `pgbench` can't divide {events:,} equally among {clients} clients"
+            message = f"`events`: `pgbench` can't divide {events:,} equally among {clients} clients"
             raise NotCarriedOutError(
-                "events", told, f"such as events = {events - events % clients or clients}"
+                "events", message, f"such as events = {events - events % clients or clients}"
             )
 
 

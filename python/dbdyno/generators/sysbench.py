@@ -108,19 +108,19 @@ class Sysbench:
     def carries_out(self, load: Load, _: Mapping[str, Option]) -> Carried:
         """Poisson arrivals, an end by time or by number, whichever comes first."""
         whole_seconds(self.name, load)
-        told = {}
+        carried = {}
         if load.measure_s is not None:
-            told["measure"] = f"--time={max(1, round(load.measure_s))}"
+            carried["measure"] = f"--time={max(1, round(load.measure_s))}"
         if load.warm_up_s:
-            told["warm_up"] = f"a call before, --time={round(load.warm_up_s)}"
+            carried["warm_up"] = f"a call before, --time={round(load.warm_up_s)}"
         if load.events is not None:
-            told["events"] = f"--events={load.events}"
+            carried["events"] = f"--events={load.events}"
         if (rate := only_poisson(self.name, load)) is not None:
             if rate != int(rate):
                 wrong = f"`arrival`: `sysbench` has whole rates only; found {rate:g} events/s"
                 raise NotCarriedOutError("arrival", wrong)
-            told["arrival"] = f"--rate={rate_word(rate)}"
-        return told
+            carried["arrival"] = f"--rate={rate_word(rate)}"
+        return carried
 
     def read(self, options: Mapping[str, Option]) -> None:
         """A script, and none of the options by which we watch it."""
@@ -176,13 +176,13 @@ class Sysbench:
         argv += ["--report-interval=1", "--percentile=95", "--histogram=on", script, "run"]
         began_ns = time.time_ns()
         limit_s = _SPARE_S + (_COUNTED_LIMIT_S if counted else job.measure_s)
-        said = call(argv, job, limit_s=limit_s, environment=environment)
+        output = call(argv, job, limit_s=limit_s, environment=environment)
         ended_ns = time.time_ns()
         shown = [Path(str(argv[0])).name, *(str(word) for word in argv[1:] if _may_show(word))]
-        told = outcome(said, began_ns, shown)
+        result = outcome(output, began_ns, shown)
         rate = only_poisson(self.name, job.load)
-        warnings = (*told.warnings, *unreached(rate, told.window_s, told.events))
-        return replace(told, warnings=warnings, ended_unix_ns=ended_ns)
+        warnings = (*result.warnings, *unreached(rate, result.window_s, result.events))
+        return replace(result, warnings=warnings, ended_unix_ns=ended_ns)
 
 
 def _rate(job: Job) -> Sequence[str]:
@@ -207,8 +207,8 @@ def _script(job: Job) -> str:
 def _own_options(options: Mapping[str, Option]) -> Iterator[str]:
     for name, value in options.items():
         if name not in _OWN:
-            told = ("on" if value else "off") if isinstance(value, bool) else value
-            yield f"--{name.replace('_', '-')}={told}"
+            text = ("on" if value else "off") if isinstance(value, bool) else value
+            yield f"--{name.replace('_', '-')}={text}"
 
 
 def _may_show(word: object) -> bool:
@@ -235,8 +235,8 @@ def connection(target: Mapping[str, Any]) -> Sequence[str]:
     account = {"user": target["user"], "password": target.get("password", "")}
     if target.get("compression"):
         place["compression"] = "on"
-    told = {**place, **account, "db": target["database"]}
-    return [f"--db-driver={family}", *(f"--{family}-{n}={v}" for n, v in told.items())]
+    words = {**place, **account, "db": target["database"]}
+    return [f"--db-driver={family}", *(f"--{family}-{n}={v}" for n, v in words.items())]
 
 
 GENERATOR: Generator = Sysbench()

@@ -97,7 +97,7 @@ def _write(
         remove_pictures(drawn[wanted:], folder)
         figures, sources = tables(analysis), provenance(analysis)
         lines = packed_lines(analysis, {name for chart in drawn for name in chart.panels})
-        said = context(analysis, drawn, figures, sources, pictures=pictures)
+        head = context(analysis, drawn, figures, sources, pictures=pictures)
         export(
             folder,
             tables=(
@@ -106,11 +106,11 @@ def _write(
                 loads_table(analysis),
                 *(c.table for c in drawn if c.table),
             ),
-            summary=render_summary(said),
+            summary=render_summary(head),
         )
         script = drawing.finished()
         page.write_text(
-            render(said, drawn, folder=folder.name, bundle=script, lines=lines), "utf-8"
+            render(head, drawn, folder=folder.name, bundle=script, lines=lines), "utf-8"
         )
     except OSError as error:
         raise StoreError(
@@ -124,7 +124,7 @@ def _write(
     return Written(
         page=page,
         first=first_answer(analysis).text,
-        headline=str(said["headline"]),
+        headline=str(head["headline"]),
         remarks=remarks(analysis),
         verdicts=tally(analysis),
         not_measured=not_measured(analysis),

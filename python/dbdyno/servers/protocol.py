@@ -33,7 +33,7 @@ class Capacity:
     """What a server has left for a run; `None` if unlimited or unknown."""
 
     connections: int | None = None
-    told: str = ""
+    basis: str = ""
     """Where the figure comes from, in the server's terms."""
     cure: str = ""
     statements: int | None = None

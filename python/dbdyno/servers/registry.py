@@ -134,11 +134,11 @@ def resolve(text: str, progress: Progress | None = None) -> Provision:
     try:
         _refresh(suite.suite_of(package), progress)
     except ServerError as error:
-        told = f"`{text}` is not on this machine: {error.message}"
+        message = f"`{text}` is not on this machine: {error.message}"
         hint = error.hint
         if text.startswith(PREFIX):
             hint = f"install {found.kind}, so that it is on the PATH; or {hint}"
-        raise error.reworded(told, hint=hint) from error
+        raise error.reworded(message, hint=hint) from error
     return _parse(text)
 
 
@@ -161,8 +161,8 @@ def _asked_anew(text: str, error: NoSuchVersionError, progress: Progress | None)
         for name in error.suites:
             _refresh(name, progress)
     except ServerError as reason:
-        told = f"{error.hint}; newer ones could not be asked for: {reason.message}"
-        raise ServerError(error.message, hint=told) from reason
+        message = f"{error.hint}; newer ones could not be asked for: {reason.message}"
+        raise ServerError(error.message, hint=message) from reason
     return _parse(text)
 
 

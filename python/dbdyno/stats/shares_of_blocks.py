@@ -73,4 +73,4 @@ def share_effect_of_blocks(
 
 
 def _together(shares: Sequence[Share]) -> Share:
-    return Share(sum(one.found for one in shares), sum(one.trials for one in shares))
+    return Share(sum(share.found for share in shares), sum(share.trials for share in shares))

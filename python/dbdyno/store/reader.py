@@ -179,7 +179,7 @@ class Damage:
     """A run's folder that has changed since it was written."""
 
     path: Path
-    told: str
+    text: str
     """Which file, and what is wrong with it."""
 
     @property
@@ -230,8 +230,8 @@ class StoredStudy:
     @property
     def folder(self) -> Path | None:
         """Where the study's file was when it was run; `None`: not known, or not there any more."""
-        told = self._declared.folder
-        return Path(told) if told and Path(told).is_dir() else None
+        folder = self._declared.folder
+        return Path(folder) if folder and Path(folder).is_dir() else None
 
     def extended(self, plan: Plan) -> Declared:
         """What was declared, with a longer plan."""

@@ -46,9 +46,9 @@ def reading(file: Path) -> Iterator[None]:
         raise not_written(file, "it is nested too deeply") from error
 
 
-def not_written(file: Path, told: str) -> StoreError:
+def not_written(file: Path, message: str) -> StoreError:
     """The error for a document that was not written so."""
-    words = " ".join(told.split())[:200]
+    words = " ".join(message.split())[:200]
     return StoreError(f"{file}: is not as it was written: {words}", hint=DAMAGED)
 
 

@@ -223,7 +223,7 @@ COLLECTOR = Collector(
     "run",
     (
         *(_metric(*known) for known in dict.fromkeys(_VARIABLES.values())),
-        *(_metric(name, *told) for name, (_, *told) in _PATTERNS.items()),
+        *(_metric(name, *described) for name, (_, *described) in _PATTERNS.items()),
         *(_metric(*known) for known in dict.fromkeys(_MONITORED.values())),
         _AGE,
     ),

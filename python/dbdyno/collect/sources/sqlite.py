@@ -100,9 +100,9 @@ def _head(index: Path) -> bytes:
 
 def _held_pages(file: int) -> int | None:
     """Pages of a file in the kernel's page cache; `None` where the kernel does not tell."""
-    whole, told = (ctypes.c_uint64 * 2)(0, 0), (ctypes.c_uint64 * 5)()
-    refused = ctypes.CDLL(None).syscall(_CACHESTAT, file, whole, told, 0)
-    return None if refused else int(told[0])
+    whole, counts = (ctypes.c_uint64 * 2)(0, 0), (ctypes.c_uint64 * 5)()
+    refused = ctypes.CDLL(None).syscall(_CACHESTAT, file, whole, counts, 0)
+    return None if refused else int(counts[0])
 
 
 def _open(watched: Watched) -> Readings | Missing | None:

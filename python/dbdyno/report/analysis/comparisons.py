@@ -152,7 +152,7 @@ def judged_family(
     stop."""
     primary = study.primary
     return judge_family(
-        [as_declared(one, study) for one in effects],
+        [as_declared(effect, study) for effect in effects],
         smallest_effect=primary.smallest_effect,
         higher_is_better=primary.better == "higher",
     )
@@ -211,9 +211,11 @@ def mean_effect(pairs: Sequence[Found]) -> PairedEffect | NotComparable:
     table = _by_block(pairs)
     if not table.size:
         reasons = {
-            one.name: one.effect.reason for one in pairs if isinstance(one.effect, NotComparable)
+            pair.name: pair.effect.reason
+            for pair in pairs
+            if isinstance(pair.effect, NotComparable)
         }
-        known = {one.name: one.blocks for one in pairs if one.name not in reasons}
+        known = {pair.name: pair.blocks for pair in pairs if pair.name not in reasons}
         return without_common_block(known, reasons)
     return effect_of(table.mean(axis=0), _within(pairs, np.full(len(pairs), 1 / len(pairs))))
 
@@ -239,8 +241,8 @@ def _by_block(pairs: Sequence[Found]) -> np.ndarray:
             return np.empty((0, 0))
         alone = len(pair.blocks) == 1
         values = (effect.log_effect,) if alone else effect.differences
-        told = dict(zip(pair.blocks, values, strict=True))
-        rows.append([told[block] for block in sorted(shared)])
+        by_block = dict(zip(pair.blocks, values, strict=True))
+        rows.append([by_block[block] for block in sorted(shared)])
     return np.array(rows) if shared else np.empty((0, 0))
 
 
@@ -319,8 +321,8 @@ def too_few_events(
     if not events or min(events) >= figure.least_events:
         return None
     needed, least = figure.least_events, min(events)
-    told = f"{metric} needs {needed:,} events in each block; the fewest are {least:,}"
-    return NotComparable(told.replace(",", "\u202f"))
+    message = f"{metric} needs {needed:,} events in each block; the fewest are {least:,}"
+    return NotComparable(message.replace(",", "\u202f"))
 
 
 def _turns_effect(
@@ -341,12 +343,12 @@ def _turns_effect(
         return None
     dropped = dict.fromkeys(set(blocks) - set(together), "its turns were driven at two times")
     pairs: dict[int, Pairs] = {}
-    told: list[str] = []
+    notes: list[str] = []
     for block in together:
         rounds = sorted(ours[block].turns.keys() & theirs[block].turns.keys())
         spoilt = disturbed(theirs[block], ours[block], rounds)
         kept = [one for one in rounds if one not in spoilt]
-        told += [
+        notes += [
             f"block {block}, round {one + 1}: {spoilt[one]}" for one in rounds if one in spoilt
         ]
         if kept:
@@ -357,8 +359,8 @@ def _turns_effect(
             dropped[block] = "all its turns were set aside"
     found = turns_of_blocks(list(pairs.values()))
     if isinstance(found, NotComparable):
-        return Found(_without_turns(found, pairs, told), tuple(pairs), None, tuple(told), dropped)
-    return Found(found.effect, tuple(pairs), found, tuple(told), dropped)
+        return Found(_without_turns(found, pairs, notes), tuple(pairs), None, tuple(notes), dropped)
+    return Found(found.effect, tuple(pairs), found, tuple(notes), dropped)
 
 
 def _without_turns(

@@ -38,8 +38,8 @@ def confirmation(before: Session, after: Session, primary: Primary) -> Confirmat
     Everything but the server is as in the study that measured `after`, at its scale.
     """
     if (before.kind, before.version) == (after.kind, after.version):
-        told = f"{after.kind} {after.version}".strip()
-        return f"both sides ran {told}: what changed is not the version of the server"
+        version = f"{after.kind} {after.version}".strip()
+        return f"both sides ran {version}: what changed is not the version of the server"
     if any(one.study.text.startswith(ONE_CALL) for one in (before, after)):
         return "it was measured by `dbdyno bench`, which has no study file"
     try:
@@ -98,9 +98,9 @@ def _told_apart(
     if tables[0].get("provision") == tables[1].get("provision"):
         for table, session in zip(tables, sessions, strict=True):
             table["provision"] = f"{session.kind}:{session.version}"
-    names = [one.levels[factor] for one in sessions]
+    names = [session.levels[factor] for session in sessions]
     if names[0] == names[1]:
-        names = [re.sub(r"[^\w.+-]", "-", one.version, flags=re.ASCII) for one in sessions]
+        names = [re.sub(r"[^\w.+-]", "-", session.version, flags=re.ASCII) for session in sessions]
     return names, tables
 
 
@@ -111,7 +111,7 @@ def _keep(document: dict[str, Any], session: Session, factor: str) -> None:
             continue
         if name == "script":
             scripts = document["workload"]["script"]
-            chosen = [one for one in scripts if level in (one, PurePath(one).stem)]
+            chosen = [script for script in scripts if level in (script, PurePath(script).stem)]
             document["workload"] = {**document["workload"], "script": chosen[0]}
         elif name in ("server", "settings"):
             document[name] = {level: document[name][level]}

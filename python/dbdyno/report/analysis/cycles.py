@@ -59,11 +59,11 @@ class Stall:
 
 def _nearly_full(run: RunMaterial) -> float | None:
     """Bytes of redo from which InnoDB must flush; `None` if the settings don't say."""
-    said = run.settings
-    capacity = said.get("innodb_redo_log_capacity")
-    if capacity is None and "innodb_log_file_size" in said:
-        files = said.get("innodb_log_files_in_group", "1")
-        capacity = str(_number(said["innodb_log_file_size"]) * max(1.0, _number(files)))
+    settings = run.settings
+    capacity = settings.get("innodb_redo_log_capacity")
+    if capacity is None and "innodb_log_file_size" in settings:
+        files = settings.get("innodb_log_files_in_group", "1")
+        capacity = str(_number(settings["innodb_log_file_size"]) * max(1.0, _number(files)))
     found = _number(capacity or "")
     return NEARLY_FULL * found if found > 0 else None
 

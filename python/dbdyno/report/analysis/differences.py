@@ -74,17 +74,17 @@ def imported_differences(a: Side, b: Side) -> Iterator[Difference]:
         ours, theirs = _values(a, read), _values(b, read)
         if ours != theirs and ours and theirs:
             yield Difference(group, what, ours, theirs)
-    told, others = _told(a), _told(b)
+    described, others = _told(a), _told(b)
     drivers = [{run.manifest.generator for run in side.runs} for side in (a, b)]
     same_tool = drivers[0] == drivers[1] and not any(
         abilities(name).takes_every_key for name in drivers[0]
     )
-    for name, ours, theirs in differing(told, others, same_tool=same_tool):
+    for name, ours, theirs in differing(described, others, same_tool=same_tool):
         yield Difference("load" if name in _OF_LOAD else "workload", name, ours, theirs)
     arrivals = [arrival_of(side.runs, is_open=side.study.is_open) for side in (a, b)]
     if arrivals[0] != arrivals[1] and "unknown" not in arrivals:
         yield Difference("load", "arrival", *arrivals)
-    if not {_DURATION} <= told.keys() & others.keys():
+    if not {_DURATION} <= described.keys() & others.keys():
         yield from _other_length(a, b)
 
 
@@ -96,7 +96,7 @@ _ALIKE = 1.1
 def _told(side: Side) -> dict[str, str]:
     """Options of its load; of what dbdyno has measured, the window's length is one."""
     options = [run.manifest.options for run in side.runs[:1]]
-    found = {name: str(value) for one in options for name, value in one.items()}
+    found = {name: str(value) for option in options for name, value in option.items()}
     if side.study.load.measure_s is not None:
         found[_DURATION] = f"{side.study.load.measure_s:g}"
     return found

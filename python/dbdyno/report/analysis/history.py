@@ -112,9 +112,9 @@ def histories(sessions: Sequence[Session], asked: Asked) -> Histories:
             f"`{asked.metric}` is a share, which may be 0: a history is of ratios",
             hint="`dbdyno compare` compares shares by their difference",
         )
-    several = len({one.folder for one in sessions}) > 1
+    several = len({session.folder for session in sessions}) > 1
     by = asked.by or ("date" if several else "version")
-    chosen = [one for one in sessions if _is_asked_for(one, asked)]
+    chosen = [session for session in sessions if _is_asked_for(session, asked)]
     if not chosen:
         raise UsageError(
             "no cell is left to tell the history of",
@@ -150,11 +150,11 @@ def _is_asked_for(session: Session, asked: Asked) -> bool:
 def _grouped(sessions: Iterable[Session], by: str) -> dict[tuple[object, ...], list[Session]]:
     """Those of one series, in its order."""
     groups: dict[tuple[object, ...], list[Session]] = {}
-    for one in sessions:
-        dropped = version_factors(one.study) if by == "version" else frozenset()
-        left = tuple(sorted((f, level) for f, level in one.levels.items() if f not in dropped))
-        kind = one.kind if by == "version" else ""
-        groups.setdefault((kind, left, one.point.clients), []).append(one)
+    for session in sessions:
+        dropped = version_factors(session.study) if by == "version" else frozenset()
+        left = tuple(sorted((f, level) for f, level in session.levels.items() if f not in dropped))
+        kind = session.kind if by == "version" else ""
+        groups.setdefault((kind, left, session.point.clients), []).append(session)
     for group in groups.values():
         group.sort(key=lambda one: _order(one, by))
     return groups
@@ -183,7 +183,7 @@ def _series(
         made = _place(session, anchor, asked.metric)
         if isinstance(made, NotComparable):
             left_out.append((made.reason, session))
-        elif anchor is not session or not any(one.session in held for one in places):
+        elif anchor is not session or not any(place.session in held for place in places):
             places.append(made)
     places = places if asked.last is None else places[-asked.last :]
     anchor_name = None
@@ -209,8 +209,8 @@ def _name(session: Session, by: str) -> str:
         return session.point.label
     dropped = version_factors(session.study)
     others = {factor: level for factor, level in session.levels.items() if factor not in dropped}
-    told = label(others, tuple(f for f in varying(session.study) if f not in dropped))
-    return ", ".join((session.kind, told)) if others else session.kind
+    name = label(others, tuple(f for f in varying(session.study) if f not in dropped))
+    return ", ".join((session.kind, name)) if others else session.kind
 
 
 def where(session: Session, by: str) -> str:
@@ -244,8 +244,8 @@ def _measured_alike(
     for one in group:
         found = [d for d in differences(one.side, newest.side) if d.group in MEASURED_OTHERWISE]
         if found:
-            told = "; ".join(f"{d.what}: {d.a} → {d.b}" for d in found)
-            left_out.append((f"measured otherwise than later ({told})", one))
+            text = "; ".join(f"{d.what}: {d.a} → {d.b}" for d in found)
+            left_out.append((f"measured otherwise than later ({text})", one))
         else:
             kept.append(one)
     return kept, left_out
@@ -276,15 +276,15 @@ def _anchors(
             and other.point.clients == one.point.clients
         ]
         if not named or not found:
-            told = f"`{label(levels, varying(one.study))}`" if named else "baseline"
-            return _without(asked, f"{one.side.name} holds no {told} beside {one.point.label}")
+            text = f"`{label(levels, varying(one.study))}`" if named else "baseline"
+            return _without(asked, f"{one.side.name} holds no {text} beside {one.point.label}")
         held.append(found[0])
     fixed = {_identity(anchor): anchor for anchor in held}
     if len(fixed) > 1:
-        told = " and ".join(
+        text = " and ".join(
             f"{a.kind} {a.version} in {a.side.name}" for a in list(fixed.values())[:2]
         )
-        return _without(asked, f"the anchor is not the same throughout: {told}")
+        return _without(asked, f"the anchor is not the same throughout: {text}")
     return held, None
 
 
@@ -343,22 +343,22 @@ def _log_ratios(point: Point, anchor: Point, metric: str) -> list[float]:
 
 def _with_differences(places: Sequence[Place]) -> tuple[Place, ...]:
     """Each point with what else than its server changed since the one before."""
-    told = list(places[:1])
+    extended = list(places[:1])
     for before, place in pairwise(places):
         found = differences(before.session.side, place.session.side)
         besides = tuple(one for one in found if one.group != "server")
-        told.append(replace(place, besides=besides))
-    return tuple(told)
+        extended.append(replace(place, besides=besides))
+    return tuple(extended)
 
 
 def _searched(series: Series, asked: Asked, by: str, level: float) -> Series:
     """With its changes, where there are points enough."""
     points, least = len(series.places), least_points(level)
     if points < least:
-        told = (
+        text = (
             f"{points} point{'' if points == 1 else 's'}: changes are looked for in {least} or more"
         )
-        return replace(series, not_searched=told)
+        return replace(series, not_searched=text)
     studies = {place.session.folder for place in series.places}
     found = history(
         [place.value for place in series.places],

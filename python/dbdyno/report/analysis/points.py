@@ -116,8 +116,8 @@ class Point:
         counts = {word: len(list(group)) for word, group in groupby(words)}
         if len(counts) <= 1:
             return next(iter(counts), "not measured")
-        told = ", ".join(f"{word} in {count}" for word, count in counts.items())
-        return f"{told} of {len(words)} blocks"
+        text = ", ".join(f"{word} in {count}" for word, count in counts.items())
+        return f"{text} of {len(words)} blocks"
 
 
 def varying(study: Study) -> tuple[str, ...]:
@@ -127,8 +127,8 @@ def varying(study: Study) -> tuple[str, ...]:
 
 def label(levels: Mapping[str, str], factors: tuple[str, ...]) -> str:
     """A cell's name: its levels of the factors that vary, or all of them if none does."""
-    told = [levels[name] for name in factors if name in levels] or list(levels.values())
-    return ", ".join(told) or "all"
+    shown = [levels[name] for name in factors if name in levels] or list(levels.values())
+    return ", ".join(shown) or "all"
 
 
 def points_of(material: Material, ordered: Iterable[Cell]) -> Iterable[Point]:

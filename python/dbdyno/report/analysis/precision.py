@@ -18,5 +18,6 @@ def is_precise(store: Store, name: str) -> bool:
         return False
     effects = [comparison.judgement.effect for comparison in analysis.comparisons]
     return stats.is_precise(
-        [one for one in effects if isinstance(one, (PairedEffect, NotComparable))], half_width
+        [effect for effect in effects if isinstance(effect, (PairedEffect, NotComparable))],
+        half_width,
     )

@@ -52,10 +52,10 @@ def too_few_runs(point: Point, other: Point, metric: str) -> NotComparable | Non
     every = sum(len(side.blocks) for side in sides)
     which = f"all {every}" if len(lost) == every else f"{len(lost)} of {every}"
     why = _why([figures for _, figures in lost], lambda: not_there(lost[0][0], metric))
-    told = f"{which} runs are left out: {why}"
+    text = f"{which} runs are left out: {why}"
     if any(sound):
-        told += "; a side with one run or none holds no spread, so no interval can be given"
-    return NotComparable(told)
+        text += "; a side with one run or none holds no spread, so no interval can be given"
+    return NotComparable(text)
 
 
 def not_there(point: Point, metric: str) -> str:
@@ -78,11 +78,11 @@ def without_common_block(
     """Why no block has all the pairs of a mean: `named` pair → its blocks, of those that have an
     effect; `reasons`: pair → why it has none."""
     if reasons:
-        told = [f"{name}: {why}" for name, why in reasons.items()]
+        texts = [f"{name}: {why}" for name, why in reasons.items()]
         of = f"{len(reasons)} of {len(reasons) + len(named)} matched pairs have no effect: "
-        return NotComparable(of + _some(told))
-    told = [f"{name} has {_blocks(blocks)}" for name, blocks in named.items()]
-    return NotComparable(f"no block has all {len(named)} pairs: {_some(told)}")
+        return NotComparable(of + _some(texts))
+    texts = [f"{name} has {_blocks(blocks)}" for name, blocks in named.items()]
+    return NotComparable(f"no block has all {len(named)} pairs: {_some(texts)}")
 
 
 def _reason_of_block(sides: Iterable[Point], block: int, metric: str) -> tuple[int, str]:
@@ -111,26 +111,26 @@ def _grouped(reasons: Iterable[tuple[int, str]]) -> str:
 
 def _why(lost: Sequence[BlockFigures], absent: Callable[[], str]) -> str:
     """Reasons of runs, those that only differ in a share together."""
-    told: dict[str, None] = {}
+    texts: dict[str, None] = {}
     failing = [one for one in lost if one.counted and one.errors.too_many_undeclared]
     if failing:
         errors = [one.errors for one in failing]
-        shares = [f"{100 * one.share(one.unexpected):.2g}" for one in errors]
+        shares = [f"{100 * error.share(error.unexpected):.2g}" for error in errors]
         most = f"{max(map(float, shares)):g} %"
         up_to = "up to " if len(set(shares)) > 1 else ""
         word = tried_word(failing[0].summary.generator)
         tolerated = f"{100 * MOST_ERRORS:g} % is tolerated"
         beside = ", beside those expected" if any(of_run.declared for of_run in errors) else ""
-        told[f"{up_to}{most} of their {word} failed{beside}; {tolerated}"] = None
+        texts[f"{up_to}{most} of their {word} failed{beside}; {tolerated}"] = None
     for one in lost:
         if not one.counted:
-            told["not complete"] = None
+            texts["not complete"] = None
         for fault in one.faults:
             if fault != undeclared_fault(one.summary, one.errors):
-                told[fault] = None
+                texts[fault] = None
         if one.counted and not one.faults:
-            told[absent()] = None
-    return _some(list(told))
+            texts[absent()] = None
+    return _some(list(texts))
 
 
 def _blocks(numbers: Sequence[int]) -> str:
@@ -142,6 +142,6 @@ def _count(number: int, one: str, more: str) -> str:
     return f"{number} {one if number == 1 else more}"
 
 
-def _some(told: Sequence[str]) -> str:
-    more = len(told) - _MOST_NAMED
-    return "; ".join([*told[:_MOST_NAMED], *([f"{more} more"] if more > 0 else [])])
+def _some(texts: Sequence[str]) -> str:
+    more = len(texts) - _MOST_NAMED
+    return "; ".join([*texts[:_MOST_NAMED], *([f"{more} more"] if more > 0 else [])])

@@ -91,5 +91,5 @@ def _set_up(comparison: Comparison) -> str:
 
 def _left_out(comparison: Comparison) -> str:
     """Blocks whose runs failed a gate."""
-    told = "; ".join(f"block {block}: {why}" for block, why in comparison.left_out.items())
-    return f" Left out: {told}." if told else ""
+    text = "; ".join(f"block {block}: {why}" for block, why in comparison.left_out.items())
+    return f" Left out: {text}." if text else ""

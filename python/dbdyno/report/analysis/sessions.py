@@ -40,8 +40,8 @@ class Session:
     def kind(self) -> str:
         """Of server: `postgresql`."""
         facts = self.side.runs[0].manifest.server.get("facts")
-        told = facts.get("kind") if isinstance(facts, Mapping) else None
-        return str(told or re.split("[:@]", self.side.runs[0].manifest.provision)[0])
+        kind = facts.get("kind") if isinstance(facts, Mapping) else None
+        return str(kind or re.split("[:@]", self.side.runs[0].manifest.provision)[0])
 
     @property
     def day(self) -> str:
@@ -85,10 +85,12 @@ def named_levels(study: Study, text: str) -> Mapping[str, str]:
             if level in {each.name for each in one.levels} and (not equals or one.name == factor)
         ]
         if len(holders) != 1:
-            known = [each.name for one in study.factors for each in one.levels]
-            told = f"several factors have a level `{level}`" if holders else f"no level `{level}`"
+            known = [each.name for factor in study.factors for each in factor.levels]
+            message = (
+                f"several factors have a level `{level}`" if holders else f"no level `{level}`"
+            )
             raise UsageError(
-                f"`{text}`: {told} in the study `{study.name}`",
+                f"`{text}`: {message} in the study `{study.name}`",
                 hint=f"name one as FACTOR=LEVEL: {', '.join(holders)}"
                 if holders
                 else nearest_hint(level, known) or f"its levels are {', '.join(known)}",
@@ -106,7 +108,7 @@ def sessions_of(store: Store, studies: Sequence[str], metric: str) -> tuple[Sess
     places = dict.fromkeys(
         place for name in studies or _only(store) for place in _folders(store, name)
     )
-    return tuple(one for root, name in places for one in _sessions(root, name, metric))
+    return tuple(session for root, name in places for session in _sessions(root, name, metric))
 
 
 def _only(store: Store) -> Sequence[str]:
@@ -155,5 +157,5 @@ def _sessions(root: Path, name: str, metric: str) -> Iterator[Session]:
         versions = {run.manifest.versions.get("server", "") for run in sound}
         side = Side(name, home, stored, (point,), tuple(sound), point.cell.levels)
         began = min(run.manifest.started_unix_s for run in sound)
-        told = sorted(versions, key=version_key)[-1]
-        yield Session(stored, home, point, side, told, began)
+        newest = sorted(versions, key=version_key)[-1]
+        yield Session(stored, home, point, side, newest, began)

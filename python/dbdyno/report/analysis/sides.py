@@ -65,7 +65,7 @@ def open_sides(
     home = (root / study).resolve()
     if cell is None:
         repeated = twice(material.study)
-        every = [one for one in cells(material.study) if repeated is None or one != repeated[1]]
+        every = [cell for cell in cells(material.study) if repeated is None or cell != repeated[1]]
         return tuple(_side(name, home, material, one.levels, window) for one in every)
     return (_open_cell(name, home, material, cell, window),)
 

@@ -74,7 +74,7 @@ def _cut(figures: BlockFigures, window: TimeWindow, run: RunMaterial) -> BlockFi
             f"intervals of {series.interval_s if series else 0:g} s"
         )
     events, span_s = float((rates * length)[inside].sum()), float(length[inside].sum())
-    told = replace(
+    cut = replace(
         summary, events=round(events), window_s=span_s, events_per_s=events / span_s, figures={}
     )
-    return replace(figures, summary=told)
+    return replace(figures, summary=cut)

@@ -42,7 +42,7 @@ def sentences(found: tuple[NotMeasured, ...]) -> tuple[str, ...]:
         if not one.blocks:
             cells.setdefault(_QUOTED.sub('""', one.reason), []).append(one)
     return tuple(
-        f"{_named([one.cell for one in members])}: not measured: {members[0].reason}."
+        f"{_named([member.cell for member in members])}: not measured: {members[0].reason}."
         for members in cells.values()
     )
 
@@ -50,8 +50,8 @@ def sentences(found: tuple[NotMeasured, ...]) -> tuple[str, ...]:
 def _named(cells: list[str]) -> str:
     more = len(cells) - _MOST_NAMED
     several = len(cells) > 1 and any("," in cell for cell in cells)
-    told = [*cells[:_MOST_NAMED], *([f"{more} more"] if more > 0 else [])]
-    return ("; " if several else ", ").join(told)
+    listed = [*cells[:_MOST_NAMED], *([f"{more} more"] if more > 0 else [])]
+    return ("; " if several else ", ").join(listed)
 
 
 def _not_measured(analysis: Analysis) -> Iterator[NotMeasured]:

@@ -50,13 +50,13 @@ MOST_NAMED = 4
 def headline(analysis: Analysis) -> str:
     """What the machine can't answer, the answer in a few sentences, and its reservations."""
     explored = is_exploratory(analysis.material.changes)
-    told = f"{'Exploratory, chosen after the data: ' if explored else ''}{_answer(analysis)}"
+    text = f"{'Exploratory, chosen after the data: ' if explored else ''}{_answer(analysis)}"
     smoke = analysis.material.plan.scale == SMOKE
-    told = preface(analysis.material.runs) + told
+    text = preface(analysis.material.runs) + text
     first = "".join(f"{one} " for one in _absent(analysis))
     first += "".join(f"{sentence_case(one)} " for one in lacking(analysis))
     also = "".join(f" {sentence_case(note)}" for note in expected_errors(analysis))
-    return (_SMOKE if smoke else "") + first + told + also + qualification(gates(analysis))
+    return (_SMOKE if smoke else "") + first + text + also + qualification(gates(analysis))
 
 
 def _absent(analysis: Analysis) -> Sequence[str]:
@@ -68,13 +68,13 @@ def _absent(analysis: Analysis) -> Sequence[str]:
 
 def qualification(found: tuple[Gate, ...]) -> str:
     """The gates' reservations, once for the whole answer; empty if all are ok."""
-    told = ""
+    text = ""
     for state, words in (("failed", "Not to be relied on"), ("doubtful", "Read with care")):
         names = [gate.name.lower() for gate in found if gate.state == state]
         if names:
             more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-            told += f" {words}: see {', '.join(names[:MOST_NAMED])}{more} below."
-    return told
+            text += f" {words}: see {', '.join(names[:MOST_NAMED])}{more} below."
+    return text
 
 
 def _answer(analysis: Analysis) -> str:
@@ -102,7 +102,7 @@ def _answer(analysis: Analysis) -> str:
 def _why_none(compared: Sequence[Comparison]) -> str:
     """The first reason, where no comparison has an effect."""
     reasons = [one.judgement.effect for one in compared]
-    known = [one.reason for one in reasons if isinstance(one, NotComparable)]
+    known = [reason.reason for reason in reasons if isinstance(reason, NotComparable)]
     if len(known) < len(compared):
         return ""
     more = len(set(known)) - 1
@@ -112,9 +112,9 @@ def _why_none(compared: Sequence[Comparison]) -> str:
 
 def _led(leads: Sequence[Led], analysis: Analysis) -> str:
     """What the study leads with, each in its sentences, and what would have been found."""
-    told = " ".join(_words(one, analysis) for one in leads)
-    effects = [one.what for one in leads if isinstance(one.what, Comparison | MainEffect)]
-    return f"{told}{findable(effects, analysis)}"
+    text = " ".join(_words(lead, analysis) for lead in leads)
+    effects = [lead.what for lead in leads if isinstance(lead.what, Comparison | MainEffect)]
+    return f"{text}{findable(effects, analysis)}"
 
 
 def _words(led: Led, analysis: Analysis) -> str:
@@ -143,7 +143,7 @@ def _figure(point: Point, analysis: Analysis, *, name: str) -> str:
     slow = f", p95 {quantity(p95.median, 'µs')}" if p95 and metric.rate else ""
     planned = sum(run.cell.levels == point.cell.levels for run in analysis.material.plan.runs)
     summaries = [figures.summary for figures in point.counted]
-    tried, errors = sum(map(attempted, summaries)), sum(one.errors for one in summaries)
+    tried, errors = sum(map(attempted, summaries)), sum(summary.errors for summary in summaries)
     what = tried_word(summaries[0].generator)
     share = f"{percent(errors / tried)}" if errors and tried else "none"
     return (
@@ -161,16 +161,16 @@ def tally(analysis: Analysis) -> Mapping[str, int]:
 
 
 def _tally_text(analysis: Analysis) -> str:
-    told = tally(analysis)
-    found = ", ".join(f"{word} in {n}" for word, n in told.items())
-    total = sum(told.values())
+    text = tally(analysis)
+    found = ", ".join(f"{word} in {n}" for word, n in text.items())
+    total = sum(text.values())
     return f"Of {total} comparison{'' if total == 1 else 's'} with the baseline: {found}."
 
 
 def _tallied(leads: Sequence[Led], analysis: Analysis) -> str:
     """The tally behind the leads; empty where these are all there is to count."""
     compared = answering(analysis.comparisons, analysis)
-    led = [one for one in leads if isinstance(one.what, Comparison)]
+    led = [lead for lead in leads if isinstance(lead.what, Comparison)]
     return f" {_tally_text(analysis)}" if len(compared) > len(led) else ""
 
 
@@ -209,8 +209,8 @@ def _largest(compared: Sequence[Comparison]) -> Comparison | None:
 
 def _size(comparison: Comparison) -> float:
     effect = comparison.judgement.effect
-    told = comparison.judgement.verdict in (Verdict.BETTER, Verdict.WORSE)
-    if not told or isinstance(effect, NotComparable):
+    decided = comparison.judgement.verdict in (Verdict.BETTER, Verdict.WORSE)
+    if not decided or isinstance(effect, NotComparable):
         return 0.0
     return abs(effect.difference if isinstance(effect, ShareEffect) else effect.log_effect)
 
@@ -226,8 +226,8 @@ def _ranking(analysis: Analysis) -> str:
         why = {reason: None for p in analysis.points for reason in p.why_left_out().values()}
         if not why:
             why = {not_there(point, analysis.metric_name): None for point in analysis.points}
-        told = f": {'; '.join(why)}" if why else ""
-        return f"No run measured the figure this study asks for{told}."
+        reasons = f": {'; '.join(why)}" if why else ""
+        return f"No run measured the figure this study asks for{reasons}."
     choose = max if metric.higher_is_better else min
     _, point, found = choose(measured, key=lambda entry: entry[0])
     word = "highest" if metric.higher_is_better else "lowest"
@@ -257,8 +257,8 @@ def _by_factor(one: MainEffect, analysis: Analysis, *, name: str = "") -> str:
     pairs = f"over {len(one.pairs)} matched pair{'' if len(one.pairs) == 1 else 's'}"
     low, high = effect.ratio_interval
     size = f"{ratio_beside(effect.ratio, low, high)} ({interval(low, high)})"
-    told = f"{lead}: {word}, {size}, {pairs}."
-    return f"{told}{_range(one)}"
+    text = f"{lead}: {word}, {size}, {pairs}."
+    return f"{text}{_range(one)}"
 
 
 def _range(one: MainEffect) -> str:
@@ -282,9 +282,9 @@ def _answers(analysis: Analysis) -> Iterator[str]:
     compared = answering(analysis.comparisons, analysis)
     if not 1 < len(compared) <= MOST_SENTENCES:
         return
-    for one in analysis.main_effects:
-        if answering(one.pairs, analysis):
-            yield _by_factor(one, analysis)
+    for effect in analysis.main_effects:
+        if answering(effect.pairs, analysis):
+            yield _by_factor(effect, analysis)
     open_ones: dict[str, list[str]] = {}
     for comparison in compared:
         yield sentence(comparison, analysis, with_outlook=False)

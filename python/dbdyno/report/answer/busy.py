@@ -50,10 +50,10 @@ def end_words(points: Sequence[Point], analysis: Analysis) -> str:
     clients = clients_text(end.point.clients)
     busy = "" if end.busy is None else f", with {share_text(end.busy)} of the processors busy"
     if end is loads[-1]:
-        told = f"throughput still grows at {clients}, the most measured"
+        text = f"throughput still grows at {clients}, the most measured"
     else:
-        told = f"throughput ends at {clients} ({quantity(end.rate, 'events/s')})"
-    return f"{end.point.label}: {told}{busy}.{_half_words(loads, end)}"
+        text = f"throughput ends at {clients} ({quantity(end.rate, 'events/s')})"
+    return f"{end.point.label}: {text}{busy}.{_half_words(loads, end)}"
 
 
 def _half_words(loads: Sequence[Load], end: Load) -> str:

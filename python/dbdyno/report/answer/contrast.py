@@ -67,7 +67,7 @@ def of_factor(effect: MainEffect, analysis: Analysis, *, name: str = "") -> Cont
     shared = frozenset.intersection(*(frozenset(pair.blocks) for pair in effect.pairs))
     ours, theirs = (_mean(side, analysis.metric_name, shared) for side in sides)
     effects = [pair.judgement.effect for pair in effect.pairs]
-    ratios = [one.ratio for one in effects if isinstance(one, PairedEffect)]
+    ratios = [effect.ratio for effect in effects if isinstance(effect, PairedEffect)]
     return Contrast(
         f"{_words(effect.factor)} {effect.level}",
         effect.baseline,

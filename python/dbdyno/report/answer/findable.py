@@ -27,10 +27,10 @@ class _Open:
     """In logarithms; of shares their difference."""
 
 
-def findable(told: Iterable[Comparison | MainEffect], analysis: Analysis) -> str:
+def findable(results: Iterable[Comparison | MainEffect], analysis: Analysis) -> str:
     """Which change would have been found, at 80 %, in those of `told` that are open; a sentence,
     or empty where all have their answer or nothing is known of the noise."""
-    found = list(_open(told, analysis))
+    found = list(_open(results, analysis))
     if not found:
         return ""
     least, most = (choose(found, key=lambda one: one.size) for choose in (min, max))
@@ -45,17 +45,17 @@ def findable(told: Iterable[Comparison | MainEffect], analysis: Analysis) -> str
     return f" {SMALLEST}: {small} ({names[0]}) to {large} ({names[1]})."
 
 
-def _open(told: Iterable[Comparison | MainEffect], analysis: Analysis) -> Iterator[_Open]:
-    for one in told:
-        effect = one.judgement.effect
-        if one.judgement.verdict.definite or isinstance(effect, NotComparable):
+def _open(results: Iterable[Comparison | MainEffect], analysis: Analysis) -> Iterator[_Open]:
+    for result in results:
+        effect = result.judgement.effect
+        if result.judgement.verdict.definite or isinstance(effect, NotComparable):
             continue
-        if isinstance(one, MainEffect):
+        if isinstance(result, MainEffect):
             level = _level([other.judgement for other in analysis.main_effects])
-            yield _Open(one.level, one.clients, would_be_found(effect, level))
+            yield _Open(result.level, result.clients, would_be_found(effect, level))
         else:
             level = _level([other.judgement for other in analysis.comparisons])
-            yield _Open(one.point.label, one.point.clients, would_be_found(effect, level))
+            yield _Open(result.point.label, result.point.clients, would_be_found(effect, level))
 
 
 def _level(family: Sequence[Judgement]) -> float:

@@ -71,7 +71,7 @@ def _but_processors(cell: Cell) -> Cell:
 
 
 def _same_levels(analysis: Analysis) -> Iterator[str]:
-    told: dict[str, None] = {}
+    texts: dict[str, None] = {}
     for a, b in _same_cells(analysis).values():
         factors = [name for name in a.levels if a.levels[name] != b.levels[name]]
         ours, theirs = (", ".join(cell.levels[name] for name in factors) for cell in (a, b))
@@ -82,8 +82,8 @@ def _same_levels(analysis: Analysis) -> Iterator[str]:
             if by_threads
             else f"{same}, since both got the same processors"
         )
-        told[f"{why}; how they differ can't be said."] = None
-    yield from told
+        texts[f"{why}; how they differ can't be said."] = None
+    yield from texts
 
 
 def _sides(cell: Cell) -> tuple[object, ...]:
@@ -102,9 +102,11 @@ def _not_sampled(analysis: Analysis) -> Iterator[str]:
     """Sources that the study names, or its charts and deciding figure need, and that gave nothing,
     or not what these need."""
     study = analysis.material.study
-    figures = [study.primary.metric, *(name for one in study.charts for name in one.metrics)]
+    figures = [study.primary.metric, *(name for chart in study.charts for name in chart.metrics)]
     unmeasured = [name for name in figures if not any(map(_has(name), analysis.points))]
-    needed = dict.fromkeys((*study.collect, *(one for name in figures for one in _sources(name))))
+    needed = dict.fromkeys(
+        (*study.collect, *(source for name in figures for source in _sources(name)))
+    )
     for source in needed:
         accounts = [run.manifest.collected.get(source, {}) for run in analysis.material.runs]
         lacking = [account for account in accounts if "what" in account]

@@ -14,14 +14,18 @@ from dbdyno.stats import Change
 
 def names(series: Series, by: str) -> tuple[str, ...]:
     """A name a point, each its own: what several points share is told apart by date or study."""
-    told = [where(place.session, by) for place in series.places]
-    days = [f"{name}, {place.session.day}" for name, place in zip(told, series.places, strict=True)]
+    places = [where(place.session, by) for place in series.places]
+    days = [
+        f"{name}, {place.session.day}" for name, place in zip(places, series.places, strict=True)
+    ]
     if by == "version":
-        told = [day if told.count(name) > 1 else name for name, day in zip(told, days, strict=True)]
+        places = [
+            day if places.count(name) > 1 else name for name, day in zip(places, days, strict=True)
+        ]
     homes = [place.session.side.name for place in series.places]
     return tuple(
-        f"{name}, {home}" if told.count(name) > 1 else name
-        for name, home in zip(told, homes, strict=True)
+        f"{name}, {home}" if places.count(name) > 1 else name
+        for name, home in zip(places, homes, strict=True)
     )
 
 
@@ -31,20 +35,20 @@ def title(series: Series) -> str:
     return ", ".join(part for part in (series.name, clients) if part)
 
 
-def headline(told: Histories) -> str:
+def headline(computed: Histories) -> str:
     """What was found, in a sentence or two."""
-    changes = sum(len(series.found.changes) for series in told.series)
-    searched = sum(series.not_searched is None for series in told.series)
-    figure = told.figure.title
+    changes = sum(len(series.found.changes) for series in computed.series)
+    searched = sum(series.not_searched is None for series in computed.series)
+    figure = computed.figure.title
     if not searched:
         return f"{figure}: there are too few points to look for changes."
     of = f"in {searched} series" if searched > 1 else "in the series"
     found = "no change" if not changes else f"{changes} change{'' if changes == 1 else 's'}"
-    return f"{figure} by {told.by}: {found} {of} of {_extent(told)} points."
+    return f"{figure} by {computed.by}: {found} {of} of {_extent(computed)} points."
 
 
-def _extent(told: Histories) -> str:
-    sizes = sorted({len(one.places) for one in told.series if one.not_searched is None})
+def _extent(computed: Histories) -> str:
+    sizes = sorted({len(one.places) for one in computed.series if one.not_searched is None})
     return str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
 
 
@@ -56,13 +60,13 @@ def direction(change: Change, figure: Figure) -> str:
     return "better" if good else "worse"
 
 
-def change_text(series: Series, change: Change, told: Histories) -> str:
+def change_text(series: Series, change: Change, computed: Histories) -> str:
     """Where it is, how large, and what else changed there."""
-    every = names(series, told.by)
+    every = names(series, computed.by)
     before, after = every[change.index - 1], every[change.index]
     place = series.places[change.index]
     text = (
-        f"between {before} and {after}: {direction(change, told.figure)}, "
+        f"between {before} and {after}: {direction(change, computed.figure)}, "
         f"{ratio(change.after / change.before)} (p = {number(change.p, 2)})"
     )
     return text + "".join(f"; {one} here too" for one in besides(place))
@@ -77,7 +81,7 @@ def besides(place: Place) -> tuple[str, ...]:
     )
 
 
-def notes(series: Series, told: Histories) -> Iterator[str]:
+def notes(series: Series, computed: Histories) -> Iterator[str]:
     """How the points are to be read, and what is no part of them."""
     if series.anchor is not None:
         yield (
@@ -95,8 +99,8 @@ def notes(series: Series, told: Histories) -> Iterator[str]:
         yield series.not_searched
     else:
         yield (
-            f"of such series without any change, at most {100 * told.level:.2g} % show one; "
-            f"changes below {100 * told.asked.smallest_effect:.2g} % are not told"
+            f"of such series without any change, at most {100 * computed.level:.2g} % show one; "
+            f"changes below {100 * computed.asked.smallest_effect:.2g} % are not told"
         )
     for why, studies in series.left_out.items():
         yield f"left out: {', '.join(studies)}: {why}"
@@ -116,30 +120,34 @@ def segments(series: Series) -> tuple[float, ...]:
     )
 
 
-def table(series: Series, told: Histories) -> Table:
+def table(series: Series, computed: Histories) -> Table:
     """A row for each point of the series."""
     relative = series.anchor is not None
     show = ratio if relative else number
     changes = {change.index: change for change in series.found.changes}
     rows: list[tuple[Value, ...]] = []
-    for index, (name, place) in enumerate(zip(names(series, told.by), series.places, strict=True)):
+    for index, (name, place) in enumerate(
+        zip(names(series, computed.by), series.places, strict=True)
+    ):
         told_of = [*besides(place)]
         if index in changes:
             change = changes[index]
-            told_of.insert(0, f"{direction(change, told.figure)}, {ratio(1 + change.relative)}")
+            told_of.insert(0, f"{direction(change, computed.figure)}, {ratio(1 + change.relative)}")
         if index in series.found.outliers:
             told_of.insert(0, "outlier")
         sure = None if place.low is None or place.high is None else (place.low, place.high)
         session = place.session
-        other = session.day if told.by == "version" else f"{session.kind} {session.version}".strip()
+        other = (
+            session.day if computed.by == "version" else f"{session.kind} {session.version}".strip()
+        )
         rows.append(
             (name, other, session.side.name, place.value, sure, place.blocks, "; ".join(told_of))
         )
     columns = (
-        Column("Version" if told.by == "version" else "Date (UTC)", "point"),
-        Column("Date (UTC)" if told.by == "version" else "Server", "other"),
+        Column("Version" if computed.by == "version" else "Date (UTC)", "point"),
+        Column("Date (UTC)" if computed.by == "version" else "Server", "other"),
         Column("Study", "study"),
-        Column("Against the anchor" if relative else told.figure.label, "value", show),
+        Column("Against the anchor" if relative else computed.figure.label, "value", show),
         Column("95 % interval", "interval", show, pair=True),
         Column("Blocks", "blocks", count),
         Column("Change", "change"),

@@ -87,7 +87,7 @@ def _at(found: Sequence[Loaded], clients: int | None) -> Loaded | None:
 
 
 def _of_point(point: Point, analysis: Analysis) -> Iterator[Leading]:
-    compared = [one for one in analysis.comparisons if one.point is point]
+    compared = [comparison for comparison in analysis.comparisons if comparison.point is point]
     if compared:
         yield from answering(compared, analysis)
     else:
@@ -99,7 +99,11 @@ def _by_itself(
 ) -> Iterator[Leading]:
     """The main effect, or the one comparison that is it, where no other factor varies."""
     effect = _at(
-        [one for one in analysis.main_effects if (one.factor, one.level) == (factor, level)],
+        [
+            effect
+            for effect in analysis.main_effects
+            if (effect.factor, effect.level) == (factor, level)
+        ],
         clients,
     )
     if effect is not None:
@@ -109,9 +113,10 @@ def _by_itself(
     baseline = analysis.material.study.design.baseline.get(factor, "")
     point = _at(
         [
-            one.point
-            for one in analysis.comparisons
-            if dict(one.point.cell.levels) == {**one.baseline.cell.levels, factor: level}
+            comparison.point
+            for comparison in analysis.comparisons
+            if dict(comparison.point.cell.levels)
+            == {**comparison.baseline.cell.levels, factor: level}
         ],
         clients,
     )

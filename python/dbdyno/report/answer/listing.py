@@ -13,17 +13,17 @@ def listed(listing: Listing, analysis: Analysis, *, name: str) -> str:
     counts = {level: _count(listing.factor, level, analysis) for level in listing.levels}
     clear = {level: trials for level, (n, trials) in counts.items() if trials and not n}
     others = sorted((n / trials, level, n, trials) for level, (n, trials) in counts.items() if n)
-    told = []
+    texts = []
     if clear:
         trials = sorted(set(clear.values()))
         many = f"{trials[0]}" if len(trials) == 1 else f"{trials[0]} to {trials[-1]}"
-        told.append(f"in none of {many} trials of {enumerated(list(clear))}")
+        texts.append(f"in none of {many} trials of {enumerated(list(clear))}")
     if others:
         shares = [f"{n} of {trials} of {level}" for _, level, n, trials in others]
-        told.append(f"in {enumerated(shares)}")
+        texts.append(f"in {enumerated(shares)}")
     if missing := [level for level, (_, trials) in counts.items() if not trials]:
-        told.append(f"not measured of {enumerated(missing)}")
-    return f"{name or analysis.metric.title}: {'; '.join(told)}."
+        texts.append(f"not measured of {enumerated(missing)}")
+    return f"{name or analysis.metric.title}: {'; '.join(texts)}."
 
 
 def _count(factor: str, level: str, analysis: Analysis) -> tuple[int, int]:

@@ -9,4 +9,4 @@ from dbdyno.report.gates.stored import store_gate
 def remarks(analysis: Analysis) -> tuple[str, ...]:
     """What to tell whoever asked for a report, beside the answer."""
     gates = (*store_gate(analysis), *script_gate(analysis), *declared_gate(analysis))
-    return tuple(gate.told for gate in gates)
+    return tuple(gate.text for gate in gates)

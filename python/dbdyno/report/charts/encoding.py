@@ -36,8 +36,8 @@ def named() -> alt.NamedData:
 
 def levels(point: Point) -> tuple[str, str]:
     """The factors shown by colour, and by shape and dash."""
-    told = [point.cell.levels[name] for name in point.varying]
-    first, *others = told or [point.label]
+    shown = [point.cell.levels[name] for name in point.varying]
+    first, *others = shown or [point.label]
     return first, ", ".join(others)
 
 

@@ -18,11 +18,11 @@ CAPTION = (
 _ANCHORED = ", over the anchor's"
 
 
-def history_chart(series: Series, told: Histories, *, name: str) -> Chart:
+def history_chart(series: Series, computed: Histories, *, name: str) -> Chart:
     """A figure over dates or versions, with its changes of level."""
-    rows = _rows(series, told)
+    rows = _rows(series, computed)
     anchored = series.anchor is not None
-    label = "ratio to the anchor" if anchored else told.figure.label
+    label = "ratio to the anchor" if anchored else computed.figure.label
     order = [str(row["point"]) for row in rows]
     x = alt.X("point:N", title=None, sort=order, axis=alt.Axis(labelAngle=-40, labelLimit=160))
     # The bars' ends, not zero, say how far the axis must reach.
@@ -56,7 +56,7 @@ def history_chart(series: Series, told: Histories, *, name: str) -> Chart:
     layers.append(dots.encode(x=x, y=y, tooltip=tooltip))
     return Chart(
         name,
-        f"{told.figure.title}{_ANCHORED if anchored else ''}: {title(series)}",
+        f"{computed.figure.title}{_ANCHORED if anchored else ''}: {title(series)}",
         CAPTION,
         alt.layer(*layers),
         rows,
@@ -64,7 +64,7 @@ def history_chart(series: Series, told: Histories, *, name: str) -> Chart:
     )
 
 
-def _rows(series: Series, told: Histories) -> tuple[Row, ...]:
+def _rows(series: Series, computed: Histories) -> tuple[Row, ...]:
     levels = segments(series) or (None,) * len(series.places)
     changed = {change.index for change in series.found.changes}
     return tuple(
@@ -81,6 +81,6 @@ def _rows(series: Series, told: Histories) -> tuple[Row, ...]:
             "outlier": index in series.found.outliers,
         }
         for index, (name, place, level) in enumerate(
-            zip(names(series, told.by), series.places, levels, strict=True)
+            zip(names(series, computed.by), series.places, levels, strict=True)
         )
     )

@@ -32,8 +32,8 @@ def by_clients(analysis: Analysis, metric: str, *, name: str, note: str) -> Char
     rows = _rows(analysis, metric)
     apart = far_apart(_values(rows))
     scale = alt.Scale(type="log") if apart else alt.Scale(zero=True)
-    told = find_figure(metric)
-    title = told.label + (" (log scale)" if apart else "")
+    figure = find_figure(metric)
+    title = figure.label + (" (log scale)" if apart else "")
     axis = number_axis(log_ticks(_values(rows)) if apart else None)
     y = alt.Y("median:Q", title=title, scale=scale, axis=axis)
     chosen, when = fade("colour")
@@ -62,7 +62,7 @@ def by_clients(analysis: Analysis, metric: str, *, name: str, note: str) -> Char
             alt.Tooltip("cell:N"),
             alt.Tooltip("clients:Q"),
             alt.Tooltip("block:O"),
-            alt.Tooltip("value:Q", title=told.unit, format=",.4~g"),
+            alt.Tooltip("value:Q", title=figure.unit, format=",.4~g"),
             alt.Tooltip("median:Q", title="median", format=",.4~g"),
             alt.Tooltip("status:N"),
         ],
@@ -75,7 +75,7 @@ def by_clients(analysis: Analysis, metric: str, *, name: str, note: str) -> Char
     drawing = ((lines if several else medians) + blocks).add_params(*params)
     return Chart(
         name,
-        f"{told.title} by {'clients' if several else 'cell'}",
+        f"{figure.title} by {'clients' if several else 'cell'}",
         CAPTION + note,
         drawing,
         rows,

@@ -113,7 +113,7 @@ def packed_lines(analysis: Analysis, whole: Collection[str]) -> str:
     every = {span.run.manifest.id: span for there in found.views.values() for span in there}
     lines = [_run_lines(span.run, found, whole) for span in every.values()]
     places = {run: place for place, run in enumerate(every)}
-    said = {
+    head = {
         "metrics": _metrics([span.run for span in every.values()]),
         "kinds": found.kinds,
         "gap_ms": round(1000 * BROKEN_S),
@@ -128,7 +128,7 @@ def packed_lines(analysis: Analysis, whole: Collection[str]) -> str:
         },
         "marks": [[_told(mark) for mark in found.marks[run]] for run in places],
     }
-    packed = gzip.compress(pack(lines, said), compresslevel=6, mtime=0)
+    packed = gzip.compress(pack(lines, head), compresslevel=6, mtime=0)
     return base64.b64encode(packed).decode()
 
 
@@ -151,13 +151,13 @@ def _run_lines(run: RunMaterial, found: Timeline, whole: Collection[str]) -> Run
 
 def _pace_lines(run: RunMaterial, found: Timeline) -> Iterator[Lines]:
     """Of all loads of a run together."""
-    told: dict[str, list[tuple[Instants, Column]]] = {}
+    by_name: dict[str, list[tuple[Instants, Column]]] = {}
     for there in found.views.values():
         for span in there:
             if span.run is run:
                 for name, times, values in pace_of(span):
-                    told.setdefault(name, []).append((times, values))
-    for name, parts in told.items():
+                    by_name.setdefault(name, []).append((times, values))
+    for name, parts in by_name.items():
         times, values = (np.concatenate(columns) for columns in zip(*parts, strict=True))
         order = np.argsort(times, kind="stable")
         yield Lines((name,), times[order], values[order][np.newaxis])
@@ -176,5 +176,5 @@ def _metrics(runs: Sequence[RunMaterial]) -> dict[str, list[str]]:
             apart = [f"{name}.{one}" for one in there if one] if len(there) > 1 else []
             names |= dict.fromkeys([name, *apart], (source, metric))
     unknown = Metric("", "", "gauge", "")
-    told = {name: words.get(key, unknown) for name, key in sorted(names.items())}
-    return {name: [one.text, one.unit, one.kind] for name, one in told.items()}
+    described = {name: words.get(key, unknown) for name, key in sorted(names.items())}
+    return {name: [one.text, one.unit, one.kind] for name, one in described.items()}

@@ -60,8 +60,8 @@ def _rows(analysis: Analysis) -> Iterator[Row]:
         def row(
             clients: float, value: float, what: str, *, cell: str = label, shade: str = shade
         ) -> Row:
-            told = {"cell": cell, "colour": shade, "clients": clients}
-            return {**told, "value": value, "what": what}
+            encoded = {"cell": cell, "colour": shade, "clients": clients}
+            return {**encoded, "value": value, "what": what}
 
         for point in points:
             for value in point.judged(analysis.pace_name).values():

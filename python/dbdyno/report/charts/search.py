@@ -29,7 +29,7 @@ def search_chart(analysis: Analysis) -> Chart:
     """Nothing to show where no study searches."""
     asked = analysis.material.study.load.find_max
     rows = tuple(_rows(analysis, asked)) if asked else ()
-    told = asked.percentile if asked else ""
+    percentile = asked.percentile if asked else ""
     base = alt.Chart(named())
     x = alt.X(
         "rate:Q",
@@ -39,7 +39,7 @@ def search_chart(analysis: Analysis) -> Chart:
     )
     scale = alt.Scale(type="log", nice=False, padding=12)
     axis = alt.Axis(format="~r", values=log_ticks(_column(rows, "ms")))
-    y = alt.Y("ms:Q", title=f"{told}, ms (log scale)", scale=scale, axis=axis)
+    y = alt.Y("ms:Q", title=f"{percentile}, ms (log scale)", scale=scale, axis=axis)
     chosen, when = fade("colour")
     dots = base.mark_point(size=60, strokeWidth=2).encode(
         x=x,
@@ -57,12 +57,12 @@ def search_chart(analysis: Analysis) -> Chart:
             alt.Tooltip("block:O"),
             alt.Tooltip("probe:O"),
             alt.Tooltip("rate:Q", format=",.4~g"),
-            alt.Tooltip("ms:Q", title=told, format=",.4~g"),
+            alt.Tooltip("ms:Q", title=percentile, format=",.4~g"),
             alt.Tooltip("why:N", title="result"),
         ],
     )
     limit = base.mark_rule(strokeDash=[5, 4], color="#7F7F7F", strokeWidth=1.5).encode(
-        y=alt.Y("min(limit_ms):Q", title=f"{told}, ms (log scale)", scale=scale, axis=axis)
+        y=alt.Y("min(limit_ms):Q", title=f"{percentile}, ms (log scale)", scale=scale, axis=axis)
     )
     title = f"The search for the highest rate with {asked.objective}" if asked else ""
     drawing = limit + dots.add_params(chosen, zoom())

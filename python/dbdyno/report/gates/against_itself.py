@@ -15,16 +15,16 @@ def _against_itself(analysis: Analysis) -> Iterable[Gate]:
     found = analysis.against_itself
     if not found:
         return
-    told = "; ".join(f"{where(one.point, analysis)}: {effect_text(one)}" for one in found)
-    told = f"`{found[0].baseline.label}` against itself, {told}."
+    text = "; ".join(f"{where(one.point, analysis)}: {effect_text(one)}" for one in found)
+    text = f"`{found[0].baseline.label}` against itself, {text}."
     verdicts = {one.judgement.verdict for one in found}
     if verdicts & {Verdict.BETTER, Verdict.WORSE}:
-        told += " The two are the same: effects of this size say nothing here."
-        yield Gate("A/A", "doubtful", told)
+        text += " The two are the same: effects of this size say nothing here."
+        yield Gate("A/A", "doubtful", text)
     elif all(isinstance(one.judgement.effect, NotComparable) for one in found):
-        yield Gate("A/A", "not judged", told)
+        yield Gate("A/A", "not judged", text)
     else:
-        yield Gate("A/A", "ok", f"{told} No difference is found where there is none.")
+        yield Gate("A/A", "ok", f"{text} No difference is found where there is none.")
 
 
 GATE = Judge(60, _against_itself)

@@ -18,16 +18,16 @@ def _censored_gate(analysis: Analysis) -> Iterable[Gate]:
         return
     worst = max(found, key=_share)
     most = f"{count(worst.censored or 0)} events beside {count(worst.events)} counted"
-    told = f"At most {most} had not ended at the end of a window; their times are lower bounds."
+    text = f"At most {most} had not ended at the end of a window; their times are lower bounds."
     doubted = [summary for summary in found if rests_on_censored(summary)]
     if not doubted:
-        yield Gate("Censored", "ok", told)
+        yield Gate("Censored", "ok", text)
         return
     steps = f"{len(doubted)} step{'' if len(doubted) == 1 else 's'}"
     yield Gate(
         "Censored",
         "doubtful",
-        f"{told} In {steps} they are more than {percent(MOST_CENSORED)} of the events, or the p99 "
+        f"{text} In {steps} they are more than {percent(MOST_CENSORED)} of the events, or the p99 "
         f"could be more than {percent(MOST_P99_SHIFT)} higher: high percentiles are too low there.",
     )
 

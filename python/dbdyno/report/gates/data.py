@@ -16,9 +16,9 @@ def _data(analysis: Analysis) -> Gate:
     fewer = list(otherwise(sent, lambda rows, all_sent: rows < all_sent))
     more = list(otherwise(sent, lambda rows, all_sent: rows > all_sent))
     problems = dict.fromkeys(one.load.problem for one in found if one.load.problem)
-    if told := [*differ, *fewer, *others, *more, *problems]:
+    if texts := [*differ, *fewer, *others, *more, *problems]:
         state: GateState = "failed" if differ or fewer else "doubtful"
-        return Gate("Data", state, sentence_case("; ".join(map(str, told))) + ".")
+        return Gate("Data", state, sentence_case("; ".join(map(str, texts))) + ".")
     if not found:
         return Gate("Data", "not judged", "No table was looked at after it was loaded.")
     runs = count(len({one.run.id for one in found}))

@@ -13,11 +13,11 @@ def declared_gate(analysis: Analysis) -> Iterable[Gate]:
     """Where the study's file has changed since its first run."""
     changes = analysis.material.changes
     if changes:
-        told = "; ".join(f"`{c.what}` was {c.then}, is {c.now}" for c in changes).rstrip(".")
+        text = "; ".join(f"`{c.what}` was {c.then}, is {c.now}" for c in changes).rstrip(".")
         why = " What decides was chosen after the data: the verdicts are exploratory."
         explored = is_exploratory(changes)
-        told = f"Changed in the study's file since the first run: {told}.{why if explored else ''}"
-        yield Gate("Declared", "doubtful" if explored else "ok", told)
+        text = f"Changed in the study's file since the first run: {text}.{why if explored else ''}"
+        yield Gate("Declared", "doubtful" if explored else "ok", text)
 
 
 GATE = Judge(30, declared_gate)

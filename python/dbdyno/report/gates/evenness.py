@@ -15,22 +15,22 @@ def _stability(analysis: Analysis) -> Gate:
     words: dict[str, int] = {}
     for figures in counted_blocks(analysis):
         words[figures.stability.word.value] = words.get(figures.stability.word.value, 0) + 1
-    told = sentence_case(", ".join(f"{word} in {n}" for word, n in sorted(words.items())))
+    text = sentence_case(", ".join(f"{word} in {n}" for word, n in sorted(words.items())))
     if not words:
         return Gate("Evenness", "not judged", "No step has a window.")
     if UNEVEN & words.keys():
-        told = f"{told} steps: see the lines over time.{_named_stalls(analysis)}"
-        return Gate("Evenness", "doubtful", told)
+        text = f"{text} steps: see the lines over time.{_named_stalls(analysis)}"
+        return Gate("Evenness", "doubtful", text)
     state: GateState = "not judged" if set(words) == {"too short to say"} else "ok"
-    return Gate("Evenness", state, f"{told} steps.")
+    return Gate("Evenness", state, f"{text} steps.")
 
 
 def _named_stalls(analysis: Analysis) -> str:
     """Which of the engine's cycles they coincide with; nothing where none is known."""
     found = [stall.cycle for *_, each in stalls(analysis) for stall in each]
     cycles = dict.fromkeys(cycle for cycle in found if cycle is not None)
-    told = (f"{found.count(cycle)} coincide with {cycle}" for cycle in cycles)
-    return f" Of {len(found)} stalls, {', '.join(told)}." if cycles else ""
+    texts = (f"{found.count(cycle)} coincide with {cycle}" for cycle in cycles)
+    return f" Of {len(found)} stalls, {', '.join(texts)}." if cycles else ""
 
 
 GATE = Judge(140, _stability)

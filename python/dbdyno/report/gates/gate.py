@@ -21,7 +21,7 @@ class Gate:
 
     name: str
     state: GateState
-    told: str
+    text: str
     brief: str = ""
     """The same in a few words, where they depend on what was measured; for the first screen."""
 

@@ -30,13 +30,13 @@ def _host(analysis: Analysis) -> Gate:
         default=set(),
     )
     raised = _red_flags(analysis)
-    told = list(_messages(raised, len(analysis.material.runs)))
+    texts = list(_messages(raised, len(analysis.material.runs)))
     if len(environments) > 1:
-        told.insert(0, f"runs come from {len(environments)} different environments")
-    if told:
+        texts.insert(0, f"runs come from {len(environments)} different environments")
+    if texts:
         words = [word for code, word in ADJECTIVES.items() if code in raised]
         brief = f"{', '.join(words)} machine" if words else "the machine has flags"
-        return Gate("Host", "doubtful", sentence_case("; ".join(told)) + ".", brief)
+        return Gate("Host", "doubtful", sentence_case("; ".join(texts)) + ".", brief)
     return Gate("Host", "ok", "One environment; the host raised no red flag.")
 
 

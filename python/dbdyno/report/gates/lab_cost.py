@@ -37,11 +37,11 @@ def _lab_gate(analysis: Analysis) -> Iterable[Gate]:
         asked = ", and what their queries took in the server is not known"
     elif any(known):
         asked, in_all = f", and their queries {percent(median(known))} in the server", " in all"
-    told = (
+    text = (
         f"The lab and its collectors took {percent(median(own))} of a core while the load was on"
         f"{asked} (median of {len(shares)} runs; at most {percent(shares[-1])}{in_all})."
     )
-    yield Gate("Lab", "doubtful" if median(shares) > LAB_SHARE else "ok", told)
+    yield Gate("Lab", "doubtful" if median(shares) > LAB_SHARE else "ok", text)
 
 
 GATE = Judge(130, _lab_gate)

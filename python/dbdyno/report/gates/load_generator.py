@@ -16,8 +16,8 @@ BUSY = 0.85
 def _generator(analysis: Analysis) -> Gate:
     names = sorted({run.manifest.generator for run in analysis.material.runs})
     if tools := [name for name in names if not abilities(name).tells_own_cpu]:
-        told = f"{', '.join(tools)} put the load on; its own use of processors is not judged."
-        return Gate("Load generator", "not judged", told)
+        text = f"{', '.join(tools)} put the load on; its own use of processors is not judged."
+        return Gate("Load generator", "not judged", text)
     worst, queued_us, unread_us, inside = 0.0, 0.0, 0.0, False
     ways: dict[str, None] = {}
     for run in analysis.material.runs:
@@ -34,20 +34,20 @@ def _generator(analysis: Analysis) -> Gate:
             queued_us = max(queued_us, summary.queued_us.get("p99", 0.0))
             unread_us = max(unread_us, summary.unread_us.get("p99", 0.0))
     if inside:
-        told = "The database runs inside the client's process: they share its CPU by nature."
-        return Gate("Load generator", "not judged", told)
-    told = f"At most {percent(worst)} of its shards' CPU time was used ({'; '.join(ways)})."
+        text = "The database runs inside the client's process: they share its CPU by nature."
+        return Gate("Load generator", "not judged", text)
+    text = f"At most {percent(worst)} of its shards' CPU time was used ({'; '.join(ways)})."
     if unread_us:
-        told += (
+        text += (
             f" At worst, 1 % of statements lay ready for {quantity(queued_us, 'µs')} or longer "
             f"before they were sent, and 1 % of replies unread for {quantity(unread_us, 'µs')} or "
             "longer."
         )
     if worst > SATURATED:
-        return Gate("Load generator", "failed", f"{told} The client set the pace.")
+        return Gate("Load generator", "failed", f"{text} The client set the pace.")
     if worst > BUSY:
-        return Gate("Load generator", "doubtful", f"{told} The client may have set the pace.")
-    return Gate("Load generator", "ok", told)
+        return Gate("Load generator", "doubtful", f"{text} The client may have set the pace.")
+    return Gate("Load generator", "ok", text)
 
 
 GATE = Judge(120, _generator, needs="host")

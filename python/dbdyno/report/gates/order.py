@@ -19,13 +19,13 @@ def _order(analysis: Analysis) -> Gate:
     if len({run.cell.label for run in analysis.material.plan.runs}) < 2:
         return Gate("Order", "ok", "One cell: there is no order to randomise.")
     if positions != [position for position in drawn if position in present]:
-        told = f"Runs were not carried out in the order drawn from seed {seed}: {positions}."
-        return Gate("Order", "doubtful", told)
+        text = f"Runs were not carried out in the order drawn from seed {seed}: {positions}."
+        return Gate("Order", "doubtful", text)
     one_sided = list(_one_sided(analysis))
     if one_sided:
         return Gate("Order", "doubtful", f"Drift may look like an effect: {one_sided[0]}.")
-    told = f"Every cell once a block, in balanced orders drawn from seed {seed} and kept."
-    return Gate("Order", "ok", told)
+    text = f"Every cell once a block, in balanced orders drawn from seed {seed} and kept."
+    return Gate("Order", "ok", text)
 
 
 def _one_sided(analysis: Analysis) -> Iterable[str]:

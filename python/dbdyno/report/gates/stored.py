@@ -13,8 +13,8 @@ def store_gate(analysis: Analysis) -> Iterable[Gate]:
     """Where runs were set aside."""
     damages = analysis.material.damages
     if damages:
-        told = f"{count(len(damages))} set aside, not as written: {'; '.join(damages)}."
-        yield Gate("Store", "failed", sentence_case(told))
+        text = f"{count(len(damages))} set aside, not as written: {'; '.join(damages)}."
+        yield Gate("Store", "failed", sentence_case(text))
 
 
 GATE = Judge(20, store_gate)

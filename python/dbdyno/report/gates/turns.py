@@ -18,23 +18,23 @@ def _turns(analysis: Analysis) -> Iterable[Gate]:
     if not found:
         return
     kept = sum(sum(c.turns.turns) for c in found if c.turns is not None)
-    aside = dict.fromkeys(told for c in found for told in c.set_aside)
+    aside = dict.fromkeys(reason for c in found for reason in c.set_aside)
     lost = sum(len(c.set_aside) for c in found)
     share = lost / (lost + kept) if lost + kept else 0.0
-    told = f"{count(kept)} pairs of neighbouring turns were compared"
+    text = f"{count(kept)} pairs of neighbouring turns were compared"
     if aside:
-        told += f"; {count(lost)} were set aside by the rule fixed beforehand: {next(iter(aside))}"
-        told += f" and {len(aside) - 1} more" if len(aside) > 1 else ""
+        text += f"; {count(lost)} were set aside by the rule fixed beforehand: {next(iter(aside))}"
+        text += f" and {len(aside) - 1} more" if len(aside) > 1 else ""
         if share > MOST_SET_ASIDE:
-            told += " (the least disturbed quarter of each block's pairs stays up to 25\u202f%)"
+            text += " (the least disturbed quarter of each block's pairs stays up to 25\u202f%)"
     adjusted = [c for c in found if c.turns is not None and c.turns.elasticity is not None]
     if adjusted:
-        told += f"; {count(len(adjusted))} of {count(len(found))} comparisons are adjusted for"
-        told += " the processors' speed during each turn"
+        text += f"; {count(len(adjusted))} of {count(len(found))} comparisons are adjusted for"
+        text += " the processors' speed during each turn"
     if analysis.material.study.design.freeze:
-        told += "; servers were stopped while it was not their turn, so what they do in the "
-        told += "background (checkpoints, purge, vacuum) was done in their own turns or not at all"
-    yield Gate("Turns", "ok" if share <= MOST_SET_ASIDE else "doubtful", f"{told}.")
+        text += "; servers were stopped while it was not their turn, so what they do in the "
+        text += "background (checkpoints, purge, vacuum) was done in their own turns or not at all"
+    yield Gate("Turns", "ok" if share <= MOST_SET_ASIDE else "doubtful", f"{text}.")
 
 
 GATE = Judge(70, _turns)

@@ -16,16 +16,16 @@ def _warm_up(analysis: Analysis) -> Gate:
         if not figures.warm_up.warmed or figures.warm_up.discard > figures.warm_up_intervals
     ]
     if not judged:
-        told = "Too few intervals to judge (MSER-5 needs 100 of warm-up and window together)."
-        return Gate("Warm-up", "not judged", told)
+        text = "Too few intervals to judge (MSER-5 needs 100 of warm-up and window together)."
+        return Gate("Warm-up", "not judged", text)
     if cold:
-        told = (
+        text = (
             f"By MSER-5 {len(cold)} of {len(judged)} steps judged were still warming up when "
             "their window began."
         )
-        return Gate("Warm-up", "doubtful", told)
-    told = f"Long enough by MSER-5 in all {len(judged)} steps judged, of {total}."
-    return Gate("Warm-up", "ok", told)
+        return Gate("Warm-up", "doubtful", text)
+    text = f"Long enough by MSER-5 in all {len(judged)} steps judged, of {total}."
+    return Gate("Warm-up", "ok", text)
 
 
 GATE = Judge(90, _warm_up, needs="warm-up")

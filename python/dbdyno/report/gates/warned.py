@@ -15,6 +15,6 @@ def warned(named: Iterable[tuple[str, Mapping[str, object]]]) -> Iterable[Gate]:
         found.setdefault(name, []).append(warning)
     for name, warnings in found.items():
         first, times = warnings[0], len(warnings)
-        told = f"{sentence_case(str(first['message']))} ({times} time{'' if times == 1 else 's'})."
+        text = f"{sentence_case(str(first['message']))} ({times} time{'' if times == 1 else 's'})."
         hint = first.get("hint")
-        yield Gate(name, "doubtful", f"{told} {sentence_case(str(hint))}." if hint else told)
+        yield Gate(name, "doubtful", f"{text} {sentence_case(str(hint))}." if hint else text)

@@ -17,19 +17,19 @@ def _window(analysis: Analysis) -> Gate:
     brief = f"windows of {format_duration(shortest)}"
     if any(figures.turns for figures in blocks):
         turn_s = min(turn.window_s for f in blocks for turn in f.turns.values())
-        told = (
+        text = (
             f"The shortest is {format_duration(shortest)}, in turns of {format_duration(turn_s)}: "
             "what a server does while the others have their turns is not seen, and slow cycles "
             '(checkpoints, vacuum, compaction) need `order = "runs"` to show.'
         )
-        return Gate("Window", "ok" if shortest >= FAIR_WINDOW_S else "doubtful", told, brief)
+        return Gate("Window", "ok" if shortest >= FAIR_WINDOW_S else "doubtful", text, brief)
     if shortest >= FAIR_WINDOW_S:
         return Gate("Window", "ok", f"At least {format_duration(shortest)}.")
-    told = (
+    text = (
         f"The shortest is {format_duration(shortest)}: effects of slow cycles (checkpoints, "
         f"vacuum, compaction) need {format_duration(FAIR_WINDOW_S)} or more to show."
     )
-    return Gate("Window", "doubtful", told, brief)
+    return Gate("Window", "doubtful", text, brief)
 
 
 GATE = Judge(100, _window)

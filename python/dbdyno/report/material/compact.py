@@ -59,7 +59,7 @@ class Thinning:
     bytes_each: int
 
 
-def pack(runs: Sequence[RunLines], said: Mapping[str, object]) -> bytes:
+def pack(runs: Sequence[RunLines], further: Mapping[str, object]) -> bytes:
     """The text of all runs; `said` is what else its head says.
 
     The head says for each line (`run`, `name`, `grid`, `low`, `high`, in the order of the values),
@@ -81,7 +81,7 @@ def pack(runs: Sequence[RunLines], said: Mapping[str, object]) -> bytes:
     every = [*fine, *coarse]
     names = {name: place for place, name in enumerate(dict.fromkeys(one.name for one in every))}
     head = {
-        **said,
+        **further,
         "base_ms": bases,
         "grids": grids,
         "names": list(names),

@@ -61,8 +61,8 @@ def _shown(value: object) -> str:
     if is_dataclass(value) and not isinstance(value, type):
         value = asdict(value)
     if isinstance(value, dict):
-        told = {name: inner for name, inner in value.items() if inner not in _UNSAID}
-        return ", ".join(f"{name} = {inner}" for name, inner in told.items())
+        stated = {name: inner for name, inner in value.items() if inner not in _UNSAID}
+        return ", ".join(f"{name} = {inner}" for name, inner in stated.items())
     if isinstance(value, tuple):
         return "; ".join(map(_shown, value))
     return json.dumps(value, default=str)

@@ -54,7 +54,7 @@ def _without_answer(search: RateSearch) -> Iterator[str]:
         yield f"the lowest rate, {search.first_per_s:,.1f}/s, missed {asked.objective} already"
     elif high is None:
         yield f"every rate up to {asked.to_per_s:,.10g}/s met {asked.objective}"
-    elif any(one.client_busy > SATURATED for one in search.probes if one.rate_per_s == high):
+    elif any(probe.client_busy > SATURATED for probe in search.probes if probe.rate_per_s == high):
         yield f"the client was saturated at {high:,.0f}/s, the lowest rate that missed"
 
 

@@ -64,7 +64,7 @@ def gather(
         plan=stored.plan,
         runs=tuple(with_figures(run, stored.study, names) for run in read),
         replaced=tuple(run.manifest for run in survey.replaced),
-        damages=(*(damage.told for damage in survey.damages), *aside.values()),
+        damages=(*(damage.text for damage in survey.damages), *aside.values()),
         set_aside=frozenset((*(damage.run for damage in survey.damages), *aside)),
         changes=changes,
         left_out=stored.left_out,

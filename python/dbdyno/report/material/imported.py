@@ -59,8 +59,8 @@ def differing(
 
 def tools(runs: Iterable[RunMaterial]) -> str:
     """Who measured: `pgbench 15.18`."""
-    told = (f"{one.tool} {one.version}".strip() for one in imports(runs))
-    return " and ".join(dict.fromkeys(told))
+    names = (f"{one.tool} {one.version}".strip() for one in imports(runs))
+    return " and ".join(dict.fromkeys(names))
 
 
 def preface(runs: Sequence[RunMaterial]) -> str:

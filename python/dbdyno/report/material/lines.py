@@ -47,9 +47,9 @@ def lines_of(run: RunMaterial) -> Iterator[Lines]:
         names.append(name)
         rows.append(values)
     for (counter, _), (times, names, rows) in alike.items():
-        told, values = _lines(times, np.stack(rows), counter=counter)
-        if told.size:
-            yield Lines(tuple(names), told, values)
+        instants, values = _lines(times, np.stack(rows), counter=counter)
+        if instants.size:
+            yield Lines(tuple(names), instants, values)
 
 
 def _every(run: RunMaterial) -> Iterator[tuple[str, bool, Sequence[SampleSeries]]]:
@@ -86,5 +86,5 @@ def _lines(times: Instants, values: Column, *, counter: bool) -> tuple[Instants,
         return times, values
     lengths = np.diff(times) / 1e9
     grown = np.where(resets(values), np.nan, np.diff(values, axis=1))
-    told = lengths > SHORTEST_S
-    return times[1:][told], grown[:, told] / lengths[told]
+    long_enough = lengths > SHORTEST_S
+    return times[1:][long_enough], grown[:, long_enough] / lengths[long_enough]

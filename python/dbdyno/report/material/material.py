@@ -143,8 +143,8 @@ class Material:
         """What a sampled metric counts, with its unit, as whoever sampled it has said; `None` for
         other figures, and where it was not sampled."""
         sampled = Sampled.parse(name)
-        told = [run.samples.metrics for run in self.runs if sampled]
-        for metrics in told:
+        sources = [run.samples.metrics for run in self.runs if sampled]
+        for metrics in sources:
             known = metrics.get(sampled.source, {}).get(sampled.metric) if sampled else None
             if known is not None:
                 per = " per second" if known.kind == "counter" else ""

@@ -72,8 +72,8 @@ def with_figures(run: RunMaterial, study: Study, names: Sequence[str]) -> RunMat
     run = replace(run, summaries=summaries)
     if abilities(run.manifest.generator).keeps_series:
         return with_evenness(run, names)
-    told = {step: _tool_series(run, study, summary) for step, summary in run.summaries.items()}
-    series = {step: found for step, found in told.items() if found is not None}
+    by_step = {step: _tool_series(run, study, summary) for step, summary in run.summaries.items()}
+    series = {step: found for step, found in by_step.items() if found is not None}
     return with_evenness(replace(run, series=series), names)
 
 
@@ -194,11 +194,11 @@ def _of_sampled(run: RunMaterial, stretches: Sequence[Stretch], sampled: Sampled
         return None
     if run.samples.is_counter(sampled.source, sampled.metric):
         whole = _without_reset(stretches, series)
-        told = [_growth(each, one) for each in series for one in whole]
-        grown = [growth for growth in told if growth is not None]
+        growths = [_growth(each, one) for each in series for one in whole]
+        grown = [growth for growth in growths if growth is not None]
         length_s = sum(one.length_s for one in whole)
         return sum(grown) / length_s if grown and length_s > 0 else None
-    inside = [[v for one in stretches for v in _inside(each, one)] for each in series]
+    inside = [[v for stretch in stretches for v in _inside(each, stretch)] for each in series]
     means = [float(np.mean(values)) for values in inside if values]
     return sum(means) if means else None
 
@@ -241,7 +241,9 @@ def _without_reset(
     stretches: Sequence[Stretch], series: Sequence[SampleSeries]
 ) -> Sequence[Stretch]:
     """Those in which none of the counters was reset."""
-    return [one for one in stretches if not any(_was_reset(each, one) for each in series)]
+    return [
+        stretch for stretch in stretches if not any(_was_reset(each, stretch) for each in series)
+    ]
 
 
 def _was_reset(series: SampleSeries, stretch: Stretch) -> bool:

@@ -12,10 +12,10 @@ from dbdyno.report.page.drawing_program import script
 from dbdyno.report.page.paper import VEGA_LITE, environment, payload, template_text
 
 
-def write_history(told: Histories, out: Path) -> None:
+def write_history(computed: Histories, out: Path) -> None:
     """Writes the page to `out`. Raises `StoreError` if it can't be written."""
     try:
-        out.write_text(render_history(told), "utf-8")
+        out.write_text(render_history(computed), "utf-8")
     except OSError as error:
         raise StoreError(
             f"the page {out} can't be written: {error.strerror}",
@@ -23,29 +23,29 @@ def write_history(told: Histories, out: Path) -> None:
         ) from error
 
 
-def render_history(told: Histories) -> str:
+def render_history(computed: Histories) -> str:
     """The page's text."""
     drawn = {
-        place: history_chart(series, told, name=f"history-{place}")
-        for place, series in enumerate(told.series)
+        place: history_chart(series, computed, name=f"history-{place}")
+        for place, series in enumerate(computed.series)
         if series.places
     }
     parts = [
         {
             "title": title(series),
             "chart": drawn.get(place),
-            "table": table(series, told),
-            "changes": [change_text(series, change, told) for change in series.found.changes],
-            "notes": list(notes(series, told)),
+            "table": table(series, computed),
+            "changes": [change_text(series, change, computed) for change in series.found.changes],
+            "notes": list(notes(series, computed)),
         }
-        for place, series in enumerate(told.series)
+        for place, series in enumerate(computed.series)
     ]
     return (
         environment()
         .get_template("history.html.j2")
         .render(
-            told=told,
-            headline=headline(told),
+            history=computed,
+            headline=headline(computed),
             parts=parts,
             style=template_text("style.css"),
             script=template_text("page.js"),

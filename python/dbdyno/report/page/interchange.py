@@ -82,8 +82,8 @@ def _exported(root: Path, study: str, material: Material, points: Iterable[Point
         for point in points
         for figures in point.blocks
     )
-    told = [run.manifest.versions for run in material.runs]
-    shared = set.intersection(*(set(one.items()) for one in told)) if told else set()
+    of_runs = [run.manifest.versions for run in material.runs]
+    shared = set.intersection(*(set(one.items()) for one in of_runs)) if of_runs else set()
     versions = {name: value for name, value in sorted(shared) if value}
     return Exported(
         root,
@@ -161,11 +161,19 @@ def as_csv(found: Exported) -> str:
     writer.writerow(["study", "scale", *levels_of, *own, *counts, *names])
     for row in found.rows:
         levels = [row.cell.get(name, "") for name in factors]
-        told = [row.run, row.block, row.clients, row.started_unix_s, str(row.complete).lower()]
+        row_values = [
+            row.run,
+            row.block,
+            row.clients,
+            row.started_unix_s,
+            str(row.complete).lower(),
+        ]
         values = [row.figures.get(name, "") for name in names]
         numbers = [getattr(row, name) for name in counts]
         reasons = "; ".join(row.left_out)
-        writer.writerow([found.study, found.scale, *levels, *told, reasons, *numbers, *values])
+        writer.writerow(
+            [found.study, found.scale, *levels, *row_values, reasons, *numbers, *values]
+        )
     return out.getvalue()
 
 
@@ -174,11 +182,11 @@ def as_benchfmt(found: Exported) -> str:
 
     Rows that enter no verdict are comments: their figures mean nothing.
     """
-    told = {"study": found.study, "scale": found.scale}
-    told |= {f"{_UNFIT.sub('-', name).lower()}-version": v for name, v in found.versions.items()}
+    labels = {"study": found.study, "scale": found.scale}
+    labels |= {f"{_UNFIT.sub('-', name).lower()}-version": v for name, v in found.versions.items()}
     if found.imported:
-        told["imported"] = "true"
-    lines = [f"{name}: {value}" for name, value in told.items()]
+        labels["imported"] = "true"
+    lines = [f"{name}: {value}" for name, value in labels.items()]
     units = {name: _unit(name) for name in _names(found)}
     for name, (unit, _) in units.items():
         better = _meaning(name)["better"]

@@ -108,17 +108,17 @@ def selectors(charts: Sequence[Chart]) -> dict[str, Selector]:
             views = {str(row["key"]): str(row["view"]) for row in chart.rows}
             views |= {view: view for view in chart.views}
             found[chart.selector] = views | found.get(chart.selector, {})
-    told: dict[str, Selector] = {}
+    resolved: dict[str, Selector] = {}
     for name, views in found.items():
         keys = sorted(views, key=int) if name == "clients" else list(views)
         texts = tuple(views[key] for key in keys)
         chosen = keys[-1] if name == "clients" else keys[0]
-        told[name] = Selector(name, labels[name], tuple(keys), texts, chosen)
-    return told
+        resolved[name] = Selector(name, labels[name], tuple(keys), texts, chosen)
+    return resolved
 
 
 def render(
-    said: Mapping[str, object],
+    filled: Mapping[str, object],
     charts: Sequence[Chart],
     *,
     folder: str,
@@ -129,7 +129,7 @@ def render(
     `bundle` is the script that draws, `lines` are what its panels are drawn from (`panels.py`)."""
     template = environment().get_template("report.html.j2")
     return template.render(
-        **said,
+        **filled,
         folder=folder,
         style=template_text("style.css"),
         script=template_text("page.js"),
@@ -140,9 +140,9 @@ def render(
     )
 
 
-def render_summary(said: Mapping[str, object]) -> str:
+def render_summary(filled: Mapping[str, object]) -> str:
     """The same in Markdown, with the exported pictures."""
-    return environment().get_template("summary.md.j2").render(**said)
+    return environment().get_template("summary.md.j2").render(**filled)
 
 
 def context(

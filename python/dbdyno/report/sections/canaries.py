@@ -42,8 +42,8 @@ def canary_table(blocks: Sequence[Turns]) -> Table:
     # What ran after a turn is what ran before the next one: a set has it once.
     canaries = {each for turns in blocks for turn in turns for each in (turn.before, turn.after)}
     for name, work, read in _WORK:
-        told = (read(canary) for canary in canaries if canary is not None)
-        values = sorted(value for value in told if value is not None)
+        figures = (read(canary) for canary in canaries if canary is not None)
+        values = sorted(value for value in figures if value is not None)
         if values:
             median = float(np.median(values))
             row = (name, work, len(values), median, values[0] / median, values[-1] / median)
@@ -79,6 +79,6 @@ def _correlation(blocks: Sequence[Turns], read: Callable[[Canary], float | None]
 
 def _speed(turn: TurnResult, read: Callable[[Canary], float | None]) -> float | None:
     """The geometric mean of what is known."""
-    told = [read(canary) for canary in (turn.before, turn.after) if canary is not None]
-    known = [speed for speed in told if speed]
+    values = [read(canary) for canary in (turn.before, turn.after) if canary is not None]
+    known = [speed for speed in values if speed]
     return float(np.exp(np.log(known).mean())) if known else None

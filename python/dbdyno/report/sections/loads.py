@@ -40,12 +40,12 @@ def found_loads(analysis: Analysis) -> tuple[Found, ...]:
 
 def otherwise(found: Iterable[Found], is_so: Callable[[int, int], bool]) -> Iterator[str]:
     """Tables whose rows, found and sent, are so; each once, in sentences."""
-    told = {
+    sentences = {
         f"`{load.table}` has {rows_text(load.rows)}, {count(load.sent)} were sent": None
         for load in (one.load for one in found)
         if load.rows is not None and load.sent is not None and is_so(load.rows, load.sent)
     }
-    yield from told
+    yield from sentences
 
 
 def differences(found: Iterable[Found]) -> Iterator[str]:
@@ -57,10 +57,10 @@ def differences(found: Iterable[Found]) -> Iterator[str]:
     for same in by_recipe.values():
         contents = dict.fromkeys(one.contents for one in same)
         if len(contents) > 1:
-            told = "; ".join(_told(each, same) for each in contents)
+            text = "; ".join(_told(each, same) for each in contents)
             yield (
                 f"`{same[0].load.table}` differs between runs with the same seed, script and "
-                f"options: {told}"
+                f"options: {text}"
             )
 
 
@@ -68,8 +68,8 @@ def _told(contents: tuple[int | None, str | None], found: Sequence[Found]) -> st
     rows, checksum = contents
     runs = [one.run.id for one in found if one.contents == contents]
     more = f" and {len(runs) - 1} more" if len(runs) > 1 else ""
-    told = f"{rows_text(rows)}{f', {checksum}' if checksum else ''}"
-    return f"{told} in {runs[0]}{more}"
+    text = f"{rows_text(rows)}{f', {checksum}' if checksum else ''}"
+    return f"{text} in {runs[0]}{more}"
 
 
 def loads_table(analysis: Analysis) -> Table:

@@ -27,8 +27,8 @@ def operations_tables(analysis: Analysis) -> Iterator[Table]:
 def _column(name: str) -> Column:
     figure = FIGURES[name]
     title = figure.title.removesuffix(" per event")
-    told = f"{title}, {figure.unit}" if figure.unit else title
-    return Column(told, name, number, estimate=True)
+    heading = f"{title}, {figure.unit}" if figure.unit else title
+    return Column(heading, name, number, estimate=True)
 
 
 def _value(point: Point, name: str) -> Value:

@@ -88,21 +88,21 @@ def whole_percent(share: float) -> str:
 def shares_table(analysis: Analysis) -> Table:
     """The deciding share against the baseline's, as a difference."""
     rows: list[tuple[Value, ...]] = []
-    for one in analysis.comparisons:
-        effect = one.judgement.effect
-        word = verdict_word(one.judgement.verdict, analysis.metric)
+    for comparison in analysis.comparisons:
+        effect = comparison.judgement.effect
+        word = verdict_word(comparison.judgement.verdict, analysis.metric)
         if not isinstance(effect, ShareEffect):
-            rows.append((one.point.label, one.baseline.label, *[None] * 5, word))
+            rows.append((comparison.point.label, comparison.baseline.label, *[None] * 5, word))
             continue
         rows.append(
             (
-                one.point.label,
-                one.baseline.label,
+                comparison.point.label,
+                comparison.baseline.label,
                 effect.candidate.value,
                 effect.baseline.value,
                 effect.difference,
                 effect.interval(),
-                one.judgement.p_adjusted,
+                comparison.judgement.p_adjusted,
                 word,
             )
         )

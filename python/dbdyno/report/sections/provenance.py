@@ -65,8 +65,8 @@ def data_to_cache(analysis: Analysis) -> list[tuple[str, str]]:
     for run in analysis.material.runs:
         cell = label(run.manifest.cell, analysis.varying)
         by_cell[cell] = by_cell.get(cell) or _data_to_cache(run)
-    told = set(by_cell.values())
-    if len(told) == 1 and (same := told.pop()) is not None:
+    sizes = set(by_cell.values())
+    if len(sizes) == 1 and (same := sizes.pop()) is not None:
         return [(DATA_TO_CACHE, same)]
     return [(f"{DATA_TO_CACHE}, {cell}", one) for cell, one in by_cell.items() if one is not None]
 
@@ -95,8 +95,8 @@ def _data_to_cache(run: RunMaterial) -> str | None:
     if end >= _GROWN * prepared:
         data["at the end "] = end
     ratios = ", ".join(f"{when}{number(size / cache, 2)}" for when, size in data.items())
-    told = ", then ".join(map(_size, data.values()))
-    return f"{ratios} ({told} of data, {_size(cache)} of cache)"
+    text = ", then ".join(map(_size, data.values()))
+    return f"{ratios} ({text} of data, {_size(cache)} of cache)"
 
 
 def _cache_bytes(run: RunMaterial) -> int | None:
@@ -115,9 +115,9 @@ def _storage_engine(run: RunMaterial) -> str | None:
     neither it is InnoDB, unless the server's default is another: then the script may follow that
     or not."""
     facts = run.facts.get("server")
-    told = facts.get("data_engines") if isinstance(facts, Mapping) else None
-    if isinstance(told, list):
-        return str(told[0]).lower() if len(told) == 1 else None
+    engines = facts.get("data_engines") if isinstance(facts, Mapping) else None
+    if isinstance(engines, list):
+        return str(engines[0]).lower() if len(engines) == 1 else None
     for name in ("storage_engine", "mysql_storage_engine"):
         if name in run.manifest.options:
             return str(run.manifest.options[name]).lower()
@@ -217,8 +217,8 @@ class _Settings:
             studied.update(run.manifest.settings)
         order = [label(cell.levels, analysis.varying) for cell in analysis.cells]
         cells = {name: by_cell[name] for name in order if name in by_cell}
-        told = [run.facts.get("server") for run in analysis.material.runs]
-        defaults = {name: text for facts in told for name, text in _defaults(facts)}
+        servers = [run.facts.get("server") for run in analysis.material.runs]
+        defaults = {name: text for facts in servers for name, text in _defaults(facts)}
         return cls(cells, frozenset(studied), frozenset(own - studied), defaults)
 
     @property
@@ -248,8 +248,8 @@ class _Settings:
 def _defaults(facts: object) -> Iterable[tuple[str, str]]:
     changed = facts.get("settings_changed") if isinstance(facts, Mapping) else None
     if isinstance(changed, Mapping):
-        for name, told in changed.items():
-            yield name, str(told.get("default_value", told.get("default", "")))
+        for name, change in changed.items():
+            yield name, str(change.get("default_value", change.get("default", "")))
 
 
 _DURABILITY = {

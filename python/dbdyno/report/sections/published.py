@@ -45,7 +45,7 @@ class Pair:
     """`higher` or `lower`, where no figure was told."""
 
     @property
-    def told(self) -> Value:
+    def published(self) -> Value:
         """What was published: a ratio, a range or a direction."""
         if self.ratio is None:
             return self.direction
@@ -83,8 +83,8 @@ def agreement(analysis: Analysis) -> str | None:
     if not words:
         return None
     known = (AGREES, OTHER_SIZE, DIFFERS, OPEN, NOT_RUN, NOT_MEASURED)
-    told = ", ".join(f"{word} in {words.count(word)}" for word in known if word in words)
-    return f"Of {len(words)} published comparison{'s' if len(words) > 1 else ''}: {told}."
+    text = ", ".join(f"{word} in {words.count(word)}" for word in known if word in words)
+    return f"Of {len(words)} published comparison{'s' if len(words) > 1 else ''}: {text}."
 
 
 _COLUMNS = (
@@ -127,7 +127,7 @@ def _rows(analysis: Analysis) -> Iterator[tuple[Value, ...]]:
         for point in found or [None]:
             now = _here(point, one, figure)
             missing = None if now else NOT_RUN if point is None else NOT_MEASURED
-            told = now.times(1 / _middle(one.value, one.high)) if now else None
+            scaled = now.times(1 / _middle(one.value, one.high)) if now else None
             yield (
                 one.text or None,
                 _label(analysis, cell, one.cell),
@@ -136,9 +136,9 @@ def _rows(analysis: Analysis) -> Iterator[tuple[Value, ...]]:
                 then,
                 now.value if now else None,
                 _interval(now),
-                told.value if told else None,
+                scaled.value if scaled else None,
                 "; ".join(filter(None, (missing, one.why))) or None,
-                _interval(told),
+                _interval(scaled),
                 one.source or None,
             )
 
@@ -152,7 +152,7 @@ def _comparison_row(one: Compared, analysis: Analysis) -> tuple[Value, ...]:
         label(pair.reference, differing),
         one.clients,
         find_figure(pair.metric).title,
-        pair.told,
+        pair.published,
         one.now.value if one.now else None,
         _interval(one.now),
         one.word,
@@ -160,10 +160,10 @@ def _comparison_row(one: Compared, analysis: Analysis) -> tuple[Value, ...]:
     )
 
 
-def _label(analysis: Analysis, cell: Mapping[str, str], told: Iterable[str]) -> str:
+def _label(analysis: Analysis, cell: Mapping[str, str], shown: Iterable[str]) -> str:
     """By the levels of factors that vary here, and of those that what was published tells apart:
     a scale may run but one level of them."""
-    named = {*analysis.varying, *told}
+    named = {*analysis.varying, *shown}
     return label(cell, tuple(factor for factor in cell if factor in named))
 
 
@@ -264,12 +264,12 @@ def _is_reference(
 def _pair_of(
     study: Study,
     factor: str,
-    told: tuple[Published, Published],
+    pair: tuple[Published, Published],
     cells: tuple[Mapping[str, str], Mapping[str, str]],
 ) -> Pair:
     swapped = cells[1][factor] == study.design.baseline.get(factor)
     place = 0 if swapped else 1
-    one, reference = told[place], told[1 - place]
+    one, reference = pair[place], pair[1 - place]
     spans = one.high is not None or reference.high is not None
     assert one.value is not None and reference.value is not None, "a direction has an `against`"
     least, most = reference.value, reference.high or reference.value

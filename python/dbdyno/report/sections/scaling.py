@@ -37,8 +37,8 @@ def _curve(points: Sequence[Point], analysis: Analysis) -> Scaling | NotComparab
         loads = ", ".join(str(point.clients) for point in lacking)
         why = {reason: None for point in points for reason in point.why_left_out().values()}
         of = f": none at {loads} clients" if lacking else ""
-        told = f" ({next(iter(why))})" if why else ""
-        return NotComparable(f"no block is sound at every load{of}{told}")
+        text = f" ({next(iter(why))})" if why else ""
+        return NotComparable(f"no block is sound at every load{of}{text}")
     return scaling(
         [{load: values[block] for load, values in by_load.items()} for block in sorted(whole)]
     )

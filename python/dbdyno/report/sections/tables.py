@@ -184,9 +184,9 @@ def open_loop_table(analysis: Analysis) -> Table:
 def labels_table(analysis: Analysis) -> Table:
     """The times of each group's events, by the names the script gives them; block by block."""
     rows: list[tuple[Value, ...]] = []
-    for point, figures, told, time, found in _times(analysis, "event"):
-        group, _, event = told.partition("/")
-        events = figures.summary.events_by_label.get(told)
+    for point, figures, name, time, found in _times(analysis, "event"):
+        group, _, event = name.partition("/")
+        events = figures.summary.events_by_label.get(name)
         rate = None if events is None else events / figures.summary.window_s
         rows.append((*lead(point), figures.block, group, event, time, rate, *found))
     columns = (
@@ -204,8 +204,8 @@ def labels_table(analysis: Analysis) -> Table:
 def statements_table(analysis: Analysis) -> Table:
     """The times of each class of statements, block by block."""
     rows: list[tuple[Value, ...]] = []
-    for point, figures, told, time, found in _times(analysis, "statement"):
-        rows.append((*lead(point), figures.block, told, time, *found))
+    for point, figures, name, time, found in _times(analysis, "statement"):
+        rows.append((*lead(point), figures.block, name, time, *found))
     columns = (
         *LEAD,
         Column("Block", "block", count),
@@ -233,10 +233,10 @@ def _times(
         for figures in point.blocks:
             for tag, times in sorted(figures.summary.latency_by_label_us.items()):
                 subject, _, rest = tag.partition(".")
-                told, _, time = rest.rpartition(".")
+                prefix, _, time = rest.rpartition(".")
                 if subject == of and times:
                     found = tuple(times.get(name) for name in ("min", "mean", "p50", "p99", "max"))
-                    yield point, figures, told, time, found
+                    yield point, figures, prefix, time, found
 
 
 def stability_table(analysis: Analysis) -> Table:
@@ -334,8 +334,8 @@ def client_table(analysis: Analysis) -> Table:
         cpu = point.spread("client_cpu")
         rss = max((f.summary.client_rss_peak_kb for f in point.counted), default=None)
         moved = point.spread("bytes_per_statement")
-        told = (cpu.median if cpu else None, _range(cpu), rss, moved.median if moved else None)
-        rows.append((*lead(point), *told))
+        values = (cpu.median if cpu else None, _range(cpu), rss, moved.median if moved else None)
+        rows.append((*lead(point), *values))
     columns = (
         *LEAD,
         Column("CPU per statement, µs", "cpu_us_per_statement", number),

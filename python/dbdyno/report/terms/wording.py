@@ -186,11 +186,11 @@ def judged_text(judgement: Judgement, figure: Figure) -> str:
     if isinstance(effect, ShareEffect):
         return f"{word}, {figure.words} {shares_text(effect)}." + size_text(judgement)
     low, high = effect.ratio_interval
-    told = (
+    text = (
         f"{word}, {figure.words} {ratio_beside(effect.ratio, low, high)} "
         f"(95\u202f% interval {interval(low, high)}; {effect.method})."
     )
-    return told + size_text(judgement) + outlook(judgement.advice)
+    return text + size_text(judgement) + outlook(judgement.advice)
 
 
 def effect_words(effect: PairedEffect | ShareEffect) -> tuple[str, str]:

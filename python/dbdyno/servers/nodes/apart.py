@@ -54,9 +54,9 @@ class ApartProcess:
             try:
                 self._socket = self._called(listening)
             except TimeoutError:
-                told = log.read_text(errors="replace").strip()
+                text = log.read_text(errors="replace").strip()
                 self.close()
-                raise ServerError(f"the database file can't be opened: {told}") from None
+                raise ServerError(f"the database file can't be opened: {text}") from None
         self._socket.settimeout(limit_s)
         self._stream = self._socket.makefile("rwb")
 

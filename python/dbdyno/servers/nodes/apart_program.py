@@ -54,9 +54,9 @@ def _use_checksums(extension: str, database: str) -> None:
     handle = ctypes.c_void_p()
     library.sqlite3_open(b":memory:", ctypes.byref(handle))
     library.sqlite3_enable_load_extension(handle, 1)
-    told = ctypes.c_char_p()
-    if library.sqlite3_load_extension(handle, extension.encode(), None, ctypes.byref(told)):
-        raise SystemExit(f"can't load {extension}: {(told.value or b'').decode()}")
+    error = ctypes.c_char_p()
+    if library.sqlite3_load_extension(handle, extension.encode(), None, ctypes.byref(error)):
+        raise SystemExit(f"can't load {extension}: {(error.value or b'').decode()}")
     if Path(database).stat().st_size:
         return
     file = ctypes.c_void_p()

@@ -54,13 +54,13 @@ def try_apart(provision: str, limit_s: float) -> None:
                 child.stdin.write(provision.encode())
                 child.stdin.close()
             _line(child, _START_LIMIT_S)
-            told = _line(child, limit_s + _MORE_S)
+            reply = _line(child, limit_s + _MORE_S)
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(child.pid, signal.SIGKILL)
-    if not told:
+    if not reply:
         raise ServerError("the process that logs in has ended without an answer")
-    answer = json.loads(told)
+    answer = json.loads(reply)
     if "error" in answer:
         raise kind_named(answer["kind"])(answer["error"], hint=answer["hint"])
 

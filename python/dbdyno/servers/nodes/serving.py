@@ -27,8 +27,10 @@ def thread_here(thread: int, connection: int, programs: tuple[str, ...]) -> int 
     name, process, parent = status
     with socket.socket(fileno=os.dup(connection)) as connected:
         if connected.family == socket.AF_UNIX:
-            told = connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-            listening, _, _ = _CREDENTIALS.unpack(told)
+            credentials = connected.getsockopt(
+                socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size
+            )
+            listening, _, _ = _CREDENTIALS.unpack(credentials)
             return thread if listening in (process, parent) else None
         here = connected.getsockname()[0] == connected.getpeername()[0]
     return thread if here and name in programs else None

@@ -178,8 +178,8 @@ class Suite:
             argv, capture_output=True, text=True, check=False, env=self._environment()
         )
         if answer.returncode != 0:
-            said = [line for line in answer.stderr.splitlines() if line.startswith("E: ")]
-            reason = said[0].removeprefix("E: ") if said else f"exit status {answer.returncode}"
+            errors = [line for line in answer.stderr.splitlines() if line.startswith("E: ")]
+            reason = errors[0].removeprefix("E: ") if errors else f"exit status {answer.returncode}"
             raise ServerError(
                 f"Debian {self.name} can't be asked for {argv[-1]}: {reason}",
                 hint=f"remove {self._folder} and run again; what was run: `{' '.join(argv)}`",

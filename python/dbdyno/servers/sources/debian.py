@@ -110,9 +110,9 @@ def _unpack(archives: Sequence[Path], content: Path) -> None:
                 untar, stdin=opened.stdout, capture_output=True, text=True, check=False
             )
         if unpacked.returncode != 0 or opened.returncode != 0:
-            said = unpacked.stderr.strip().splitlines()
+            lines = unpacked.stderr.strip().splitlines()
             raise ServerError(
-                f"{archive.name} can't be unpacked: {said[-1] if said else 'dpkg-deb failed'}",
+                f"{archive.name} can't be unpacked: {lines[-1] if lines else 'dpkg-deb failed'}",
                 hint=f"make room where {content} is, then run again",
             )
 

@@ -243,10 +243,10 @@ def _no_such(
     text: str, kind: Kind, source: Source | None, suite: str | None, version: str
 ) -> NoSuchVersionError:
     near = ", ".join(f"`{name}`" for name in nearest(kind, version))
-    told = f"`{text}`: there is no such {kind.name}; the nearest there are: {near}"
+    message = f"`{text}`: there is no such {kind.name}; the nearest there are: {near}"
     moving = [name for name in MOVING if suite in (None, name)]
     may_have = source in (None, Source.DEBIAN) and kind.suite_packages()
-    return NoSuchVersionError(told, hint=_SEE, suites=moving if may_have else ())
+    return NoSuchVersionError(message, hint=_SEE, suites=moving if may_have else ())
 
 
 def _unknown(what: str, name: str, known: Mapping[str, object]) -> ServerError:

@@ -62,10 +62,10 @@ def _no_server(_: ServerSpec, __: Path) -> Server:
 def _version_of(known: _Known, folder: Path) -> str | None:
     """The release of the program in a folder; `None` when there is none."""
     program = folder / known.program
-    said = printed_by(program, *known.arguments)
-    if said is None:
+    output = printed_by(program, *known.arguments)
+    if output is None:
         return None
-    numbers = re.search(r"\d+(\.\d+)+", said)
+    numbers = re.search(r"\d+(\.\d+)+", output)
     return numbers[0] if numbers else None
 
 

@@ -129,7 +129,7 @@ class ProxiedServer:
         if needed > room.connections:
             raise ServerError(
                 f"{self._wish.processes} × {self._wish.kind} may open {needed} connections with "
-                f"the server ({room.told}), which has {room.connections} left",
+                f"the server ({room.basis}), which has {room.connections} left",
                 hint="raise the server's max_connections, or take a smaller pool in the proxy's "
                 "`settings`",
             )
@@ -197,7 +197,7 @@ class ProxiedServer:
             return behind
         return Capacity(
             connections=each * count,
-            told=f"{count} × {each:,} of {self._wish.kind}",
+            basis=f"{count} × {each:,} of {self._wish.kind}",
             cure="more `processes` of the proxy, or a higher hard limit: `ulimit -Hn`",
             accept_queue=None if pooled else behind.accept_queue,
         )

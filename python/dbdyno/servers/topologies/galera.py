@@ -117,11 +117,11 @@ class GaleraNode(MysqlServer):
             limit_s=_JOIN_LIMIT_S,
             output=output,
         )
-        said = output.read_text(errors="replace")
-        found = _RECOVERED.search(said)
+        printed = output.read_text(errors="replace")
+        found = _RECOVERED.search(printed)
         if found is None:
             message = f"{self._name} does not find its place in the group"
-            raise ServerError(message, hint=said[-500:])
+            raise ServerError(message, hint=printed[-500:])
         return found[1]
 
     def _greet(self) -> None:

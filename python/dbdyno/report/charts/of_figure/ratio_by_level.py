@@ -111,10 +111,10 @@ def _ratios(
             continue
         line = label(point.cell.levels, varying) if varying else ALONE
         found = effect_between(point, reference, metric)
-        told = _told(point, reference, metric, found)
-        if told is not None:
+        text = _told(point, reference, metric, found)
+        if text is not None:
             group = _group(point, factor, groups)
-            yield _Ratio(group, line, level, point.clients, found, *told)
+            yield _Ratio(group, line, level, point.clients, found, *text)
 
 
 def _at(analysis: Analysis, factor: str, level: str) -> Iterator[Point]:
@@ -243,10 +243,12 @@ def _means(ratios: Sequence[_Ratio], groups: Mapping[str, Sequence[str]]) -> Ite
     """Of the groups that the study names and that have more than one line."""
     for group in groups:
         members = [one for one in ratios if one.group == group]
-        for level, clients in dict.fromkeys((one.level, one.clients) for one in members):
-            alike = [one for one in members if (one.level, one.clients) == (level, clients)]
+        for level, clients in dict.fromkeys((member.level, member.clients) for member in members):
+            alike = [
+                member for member in members if (member.level, member.clients) == (level, clients)
+            ]
             effect = mean_effect([one.found for one in alike])
             if len(alike) > 1 and isinstance(effect, PairedEffect):
                 mean = f"mean of {len(alike)}"
-                told = (effect.ratio, *effect.ratio_interval)
-                yield _Ratio(group, mean, level, clients, Found(effect, ()), *told, is_mean=True)
+                bounds = (effect.ratio, *effect.ratio_interval)
+                yield _Ratio(group, mean, level, clients, Found(effect, ()), *bounds, is_mean=True)

@@ -59,6 +59,6 @@ def _periods(analysis: Analysis) -> Iterator[str]:
             and point.step in run.series
         )
         if found:
-            told = " to ".join(dict.fromkeys((number(found[0]), number(found[-1]))))
+            text = " to ".join(dict.fromkeys((number(found[0]), number(found[-1]))))
             blocks = f"{len(found)} of {len(point.counted)} blocks"
-            yield f"{view_key(point)}: a period of {told} s in {blocks}."
+            yield f"{view_key(point)}: a period of {text} s in {blocks}."

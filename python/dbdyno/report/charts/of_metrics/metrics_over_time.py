@@ -245,8 +245,8 @@ def _rows(found: Timeline, metrics: Sequence[str]) -> Iterator[Row]:
     """Of a picture, which shows the first view; the page has all lines elsewhere (`panels.py`)."""
     view, spans = next(iter(found.views.items()))
     for span in spans:
-        told = [*pace_of(span), *((metric, *_line(span, metric)) for metric in metrics)]
-        for panel, times, values in told:
+        columns = [*pace_of(span), *((metric, *_line(span, metric)) for metric in metrics)]
+        for panel, times, values in columns:
             inside = (times >= span.begin_ns) & (times <= span.end_ns)
             for at_ns, value in zip(times[inside], values[inside], strict=True):
                 yield _row(view, span, panel, (at_ns - span.origin_ns) / 1e9, value)

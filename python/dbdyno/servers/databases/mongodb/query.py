@@ -101,7 +101,7 @@ def capacity(session: MongodbSession) -> Capacity:
         return Capacity()
     return Capacity(
         connections=available,
-        told=f"{available} connections available, {current} in use",
+        basis=f"{available} connections available, {current} in use",
         cure="raise the server's `net.maxIncomingConnections`, and its limit of open files",
     )
 

@@ -42,9 +42,9 @@ class Brand:
         program = self.program(folder)
         if program == folder:
             return None
-        said = printed_by(program, "--no-defaults", "--version") or ""
-        numbers = re.search(r"Ver (\d+(\.\d+)*)", said)
-        same_family = ("MariaDB" in said) == self.is_mariadb
+        output = printed_by(program, "--no-defaults", "--version") or ""
+        numbers = re.search(r"Ver (\d+(\.\d+)*)", output)
+        same_family = ("MariaDB" in output) == self.is_mariadb
         return numbers[1] if numbers and same_family else None
 
     def makes_certificate(self, version: str, asked: Iterable[str]) -> bool:

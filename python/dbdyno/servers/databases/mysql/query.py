@@ -341,7 +341,7 @@ def capacity(session: Session) -> Capacity:
     statements = int(effective["max_prepared_stmt_count"]) - counts.get("Prepared_stmt_count", 0)
     return Capacity(
         connections=most - used,
-        told=f"max_connections {most}, {used} in use",
+        basis=f"max_connections {most}, {used} in use",
         cure="raise the server's max_connections (a setting of the study: "
         "`max_connections = 1000`)",
         statements=statements,

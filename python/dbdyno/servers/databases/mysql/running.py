@@ -191,9 +191,9 @@ def _password_elsewhere(file: str | None) -> str:
         options.read_string(Path(file).expanduser().read_text())
         return options.get("client", "password")
     except (OSError, ValueError, TypeError, configparser.Error) as error:
-        told = getattr(error, "strerror", None) or type(error).__name__
+        text = getattr(error, "strerror", None) or type(error).__name__
         raise ServerError(
-            f"`{_FILE}`: {file} gives no password: {told}",
+            f"`{_FILE}`: {file} gives no password: {text}",
             hint="expected an option file of MySQL's: a section `[client]` with `password = …`",
         ) from None
 

@@ -318,9 +318,9 @@ class MysqlServer(OwnServer):
         }
 
     def _settings_changed(self) -> Mapping[str, Mapping[str, str]]:
-        told = query.settings_changed(self._session)
-        if told is not None:
-            return told
+        changed = query.settings_changed(self._session)
+        if changed is not None:
+            return changed
         effective = self.settings()
         return {
             name: {

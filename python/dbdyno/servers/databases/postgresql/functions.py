@@ -59,10 +59,10 @@ def compile_functions(
             check=False,
         )
         if done.returncode != 0:
-            told = [line for line in done.stderr.splitlines() if "error:" in line]
+            errors = [line for line in done.stderr.splitlines() if "error:" in line]
             raise ServerError(
                 f"{source.name} can't be compiled for {provision.kind} {provision.version}: "
-                f"{told[0] if told else done.stderr.strip()}",
+                f"{errors[0] if errors else done.stderr.strip()}",
                 hint="functions in C are written against the headers of one version or several",
             )
         made[source.stem] = {"source": source.name, "source_sha256": sha256_of(source)}
@@ -85,9 +85,9 @@ def _headers(programs: Path) -> Path | None:
 
     Debian's pg_config is there before the headers are.
     """
-    said = printed_by(programs / "pg_config", "--includedir-server")
-    folder = Path((said or "").strip())
-    return folder if said and (folder / "postgres.h").is_file() else None
+    output = printed_by(programs / "pg_config", "--includedir-server")
+    folder = Path((output or "").strip())
+    return folder if output and (folder / "postgres.h").is_file() else None
 
 
 def _no_headers(provision: Provision) -> MachineError:

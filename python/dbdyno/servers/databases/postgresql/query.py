@@ -332,7 +332,7 @@ def capacity(session: Session) -> Capacity:
         return Capacity()
     return Capacity(
         connections=row["most"] - row["reserved"] - row["used"],
-        told=f"max_connections {row['most']}, {row['reserved']} reserved, {row['used']} in use",
+        basis=f"max_connections {row['most']}, {row['reserved']} reserved, {row['used']} in use",
         cure="raise the server's max_connections (a setting of the study: "
         '`max_connections = "1000"`), or put a pooler before it',
     )

@@ -254,12 +254,12 @@ class PostgresqlServer(OwnServer):
         complaints = re.findall(
             r"(?:FATAL|LOG|ERROR):  (.*(?:invalid value|requires|outside).*)", log
         )
-        told = complaints[-1] if complaints else reason
+        complaint = complaints[-1] if complaints else reason
         offered = re.search(r"HINT:  Available values: (.+?)\.?$", log, re.MULTILINE)
-        if complaints and offered and offered[1] not in told:
-            told = f"{told} (available: {offered[1]})"
+        if complaints and offered and offered[1] not in complaint:
+            complaint = f"{complaint} (available: {offered[1]})"
         return ServerError(
-            f"{self._daemon.name} did not start: {told}", hint=self._daemon.log_tail()
+            f"{self._daemon.name} did not start: {complaint}", hint=self._daemon.log_tail()
         )
 
     def _setting_names(self) -> Sequence[str]:

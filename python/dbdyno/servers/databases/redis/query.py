@@ -101,7 +101,7 @@ def capacity(session: RedisSession) -> Capacity:
     used = int(session.info("clients")["connected_clients"])
     return Capacity(
         connections=most - used,
-        told=f"maxclients {most}, {used} in use",
+        basis=f"maxclients {most}, {used} in use",
         cure='raise the server\'s maxclients (a setting of the study: `maxclients = "20000"`)',
         accept_queue=int(effective["tcp-backlog"]),
     )

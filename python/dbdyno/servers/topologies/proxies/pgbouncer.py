@@ -73,9 +73,9 @@ class Pgbouncer:
             "auth_file": str(post.folder / _USERS),
             **post.settings,
         }
-        told = "".join(f"{name} = {value}\n" for name, value in lines.items())
+        text = "".join(f"{name} = {value}\n" for name, value in lines.items())
         (post.folder / _FILE).write_text(
-            f"[databases]\n{post.server.database} = {place}\n[pgbouncer]\n{told}"
+            f"[databases]\n{post.server.database} = {place}\n[pgbouncer]\n{text}"
         )
         users = post.folder / _USERS
         users.touch(mode=0o600)
@@ -100,8 +100,8 @@ class Pgbouncer:
 
     def keeps_statements(self, settings: Mapping[str, str]) -> bool:
         """In session pooling; otherwise if configured (from 1.21)."""
-        told = settings.get("max_prepared_statements", "0")
-        return settings.get("pool_mode") == "session" or told != "0"
+        value = settings.get("max_prepared_statements", "0")
+        return settings.get("pool_mode") == "session" or value != "0"
 
 
 PROXY: Proxy = Pgbouncer()

@@ -132,7 +132,7 @@ def refuse_reserved(settings: Mapping[str, str], reserved: frozenset[str]) -> No
 
 def whole(settings: Mapping[str, str], name: str, default: int) -> int:
     """A setting that is a number. Raises `UsageError` for another."""
-    told = settings.get(name, str(default))
-    if not told.isdecimal():
-        raise UsageError(f"proxy: `{name}`: expected a whole number; found `{told}`")
-    return int(told)
+    value = settings.get(name, str(default))
+    if not value.isdecimal():
+        raise UsageError(f"proxy: `{name}`: expected a whole number; found `{value}`")
+    return int(value)
