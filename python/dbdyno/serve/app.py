@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -13,42 +13,29 @@ import jinja2
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from dbdyno.serve.admission import Admission
+from dbdyno.serve.answers import HEADERS, OWN, REPORT, answer, as_json, missing
 from dbdyno.serve.comparing import compared
 from dbdyno.serve.home import Home
 from dbdyno.serve.inside import Inside, is_name
 from dbdyno.serve.past import past
 from dbdyno.serve.prometheus import CONTENT_TYPE, exposition
+from dbdyno.serve.run_routes import RunPages
 from dbdyno.serve.stream import MOST_WATCHERS, Channel, last_seen
 from dbdyno.serve.watching import StudyWatch
 from dbdyno.store.places import base_name
 
-_OWN = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-    "img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-)
-_REPORT = (
-    "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; "
-    "img-src data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
-    "sandbox allow-scripts allow-downloads allow-popups allow-top-navigation-by-user-activation"
-)
-"""A report may come from somebody else: the sandbox gives it an origin of its own, from which it
-can read nothing of the store."""
-_HEADERS = {
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Cache-Control": "no-store",
-}
 _STATIC = {
     "style.css": ("report", "text/css"),
     "serve.css": ("serve", "text/css"),
     "live.js": ("serve", "text/javascript"),
     "panels.js": ("serve", "text/javascript"),
     "home.js": ("serve", "text/javascript"),
+    "run.js": ("serve", "text/javascript"),
+    "compare.js": ("serve", "text/javascript"),
 }
 """File → the room whose template it is, and its type. The pages share the report's style."""
 _EXPORTED = {
@@ -82,7 +69,7 @@ class Pages:
 
     def routes(self) -> list[Route]:
         """All routes; each only reads."""
-        paths = {
+        paths: dict[str, Callable[..., object]] = {
             "/": self.front,
             "/static/{file}": self.static,
             "/studies/{study}/": self.study,
@@ -95,6 +82,7 @@ class Pages:
             "/api/studies/{study}/events": self.events,
             "/metrics": self.metrics,
         }
+        paths |= RunPages(self.inside, self._is_study, self._page).routes()
         return [Route(path, handler, methods=["GET"]) for path, handler in paths.items()]
 
     def front(self, asked: Request) -> Response:
@@ -108,9 +96,9 @@ class Pages:
     def compare(self, asked: Request) -> Response:
         """Two studies side by side, or the choice of two."""
         base, new = (asked.query_params.get(name, "")[:255] for name in ("base", "new"))
-        missing = next((name for name in (base, new) if name and not self._is_study(name)), None)
-        if missing is not None:
-            return _missing(missing)
+        unknown = next((name for name in (base, new) if name and not self._is_study(name)), None)
+        if unknown is not None:
+            return missing(unknown)
         rows, _ = self.home.rows()
         names = dict.fromkeys((*filter(None, (base, new)), *(row.study for row in rows)))
         both = compared(self.inside, base, new) if base and new else None
@@ -129,7 +117,7 @@ class Pages:
         """All times that a study was measured."""
         name = _study(asked)
         if not self._is_study(name):
-            return _missing(name)
+            return missing(name)
         history = past(self.inside, self.home.repeats(name))
         return self._page(
             "history.html.j2", study=base_name(name), past=history, date=_date, place=_place
@@ -138,44 +126,44 @@ class Pages:
     def studies(self, asked: Request) -> Response:
         """The same as JSON."""
         rows, count = self.home.rows(asked.query_params.get("q", "")[:200])
-        return _json({"schema": 1, "count": count, "studies": [asdict(row) for row in rows]})
+        return as_json({"schema": 1, "count": count, "studies": [asdict(row) for row in rows]})
 
     async def study(self, asked: Request) -> Response:
         """The report of a study that has ended; until then its live page."""
         name = _study(asked)
         watch = self._look(name)
         if watch is None:
-            return _missing(name)
+            return missing(name)
         if watch.has_report:
             try:
                 page = self.inside.read(name, "report.html")
             except OSError:
-                return _missing(name)
-            return _answer(page, "text/html; charset=utf-8", _REPORT)
+                return missing(name)
+            return answer(page, "text/html; charset=utf-8", REPORT)
         return self._live(watch)
 
     async def live(self, asked: Request) -> Response:
         """The live page of a study, whether or not there is a report."""
         name = _study(asked)
         watch = self._look(name)
-        return _missing(name) if watch is None else self._live(watch)
+        return missing(name) if watch is None else self._live(watch)
 
     async def as_json(self, asked: Request) -> Response:
         """What the live page shows, except the lines of its panels."""
         name = _study(asked)
         watch = self._look(name)
         if watch is None:
-            return _missing(name)
-        return _json({"schema": 1, **watch.state(), "progress": watch.progress()})
+            return missing(name)
+        return as_json({"schema": 1, **watch.state(), "progress": watch.progress()})
 
     async def events(self, asked: Request) -> Response:
         """Server-sent events of a study."""
         name = _study(asked)
         if not self._is_study(name):
-            return _missing(name)
+            return missing(name)
         watchers = sum(channel.watchers for channel in self._channels.values())
         if watchers >= MOST_WATCHERS:
-            return PlainTextResponse("too many watchers\n", 503, headers=_HEADERS)
+            return PlainTextResponse("too many watchers\n", 503, headers=HEADERS)
         for other in [other for other, open_ in self._channels.items() if not open_.watchers]:
             if other != name:
                 del self._channels[other]
@@ -184,7 +172,7 @@ class Pages:
             channel = self._channels[name] = Channel(StudyWatch(self.inside, name))
         last = last_seen(asked.headers.get("last-event-id"))
         return StreamingResponse(
-            channel.events(last), media_type="text/event-stream", headers=_HEADERS
+            channel.events(last), media_type="text/event-stream", headers=HEADERS
         )
 
     async def metrics(self, _: Request) -> Response:
@@ -194,16 +182,16 @@ class Pages:
             watch = self._look(row.study)
             if watch is not None:
                 watches.append(watch)
-        return _answer(exposition(watches).encode(), CONTENT_TYPE, _OWN)
+        return answer(exposition(watches).encode(), CONTENT_TYPE, OWN)
 
     def static(self, asked: Request) -> Response:
         """Style and scripts of the pages."""
         name = asked.path_params["file"]
         if name not in _STATIC:
-            return _missing(name)
+            return missing(name)
         room, kind = _STATIC[name]
         content = (resources.files("dbdyno") / room / "templates" / name).read_bytes()
-        return _answer(content, f"{kind}; charset=utf-8", _OWN)
+        return answer(content, f"{kind}; charset=utf-8", OWN)
 
     def exported(self, asked: Request) -> Response:
         """A table or picture of a report."""
@@ -214,8 +202,8 @@ class Pages:
                 raise FileNotFoundError(name)
             content = self.inside.read(study, "report", name)
         except OSError:
-            return _missing(name)
-        return _answer(content, kind, "default-src 'none'; style-src 'unsafe-inline'; sandbox")
+            return missing(name)
+        return answer(content, kind, "default-src 'none'; style-src 'unsafe-inline'; sandbox")
 
     def _live(self, watch: StudyWatch) -> Response:
         has_report = self.inside.has(watch.name, "report.html")
@@ -223,7 +211,7 @@ class Pages:
 
     def _page(self, template: str, **values: object) -> Response:
         page = self._templates.get_template(template).render(**values)
-        return _answer(page.encode(), "text/html; charset=utf-8", _OWN)
+        return answer(page.encode(), "text/html; charset=utf-8", OWN)
 
     def _is_study(self, name: str) -> bool:
         has = self.inside.has
@@ -258,16 +246,3 @@ def _date(unix_s: float) -> str:
 def _place(ratio: float) -> float:
     """A ratio's x in the small picture: 1 is in the middle, at 60; 4 and more at the right end."""
     return round(60 + 55 * max(-1.0, min(1.0, math.log(ratio) / math.log(4))), 1)
-
-
-def _missing(name: str) -> Response:
-    return PlainTextResponse(f"there is no `{name[:200]}` here\n", 404, headers=_HEADERS)
-
-
-def _json(document: Mapping[str, object]) -> Response:
-    return JSONResponse(document, headers={**_HEADERS, "Content-Security-Policy": _OWN})
-
-
-def _answer(content: bytes, kind: str, policy: str) -> Response:
-    headers = {**_HEADERS, "Content-Security-Policy": policy}
-    return Response(content, media_type=kind, headers=headers)

@@ -87,17 +87,17 @@ def made_of(inside: Inside, study: str) -> Mapping[str, str]:
     facts: dict[str, str] = {}
     if isinstance(declared, dict):
         kept = {key: value for key, value in declared.items() if key not in _NOT_COMPARED}
-        facts.update(_flat(kept, ()))
+        facts.update(flat(kept, ()))
     if isinstance(plan, dict):
-        facts.update(_flat({key: plan.get(key) for key in ("scale", "seed")}, ("plan",)))
+        facts.update(flat({key: plan.get(key) for key in ("scale", "seed")}, ("plan",)))
     run = first_run(inside, study)
     if run:
         manifest = read_json(inside, study, "runs", run, "manifest.json")
-        facts.update(_flat({"versions": manifest.get("versions")}, ()))
+        facts.update(flat({"versions": manifest.get("versions")}, ()))
         host = read_json(inside, study, "runs", run, "facts.json").get("host")
         groups = ("processor", "memory", "kernel", "virtualisation")
         if isinstance(host, dict):
-            facts.update(_flat({name: host.get(name) for name in groups}, ("host",)))
+            facts.update(flat({name: host.get(name) for name in groups}, ("host",)))
     return facts
 
 
@@ -154,7 +154,7 @@ def _number(value: object) -> float:
     return 0.0
 
 
-def _flat(document: object, place: tuple[str, ...]) -> dict[str, str]:
+def flat(document: object, place: tuple[str, ...] = ()) -> dict[str, str]:
     """Place → value of everything in a document; entries of a list are placed by their names."""
     flat: dict[str, str] = {}
     left: list[tuple[tuple[str, ...], object]] = [(place, document)]

@@ -182,7 +182,13 @@ class StudyWatch:
         error = manifest.get("error")
         reason = text_of(error.get("message")) if isinstance(error, dict) else ""
         steps = {figures.step: asdict(figures) for figures in self._figures(folder)}
-        self._runs[run] = {"is": status, "steps": steps, "reason": reason, "phase": ""}
+        self._runs[run] = {
+            "is": status,
+            "steps": steps,
+            "reason": reason,
+            "phase": "",
+            "folder": folder,
+        }
 
     def _figures(self, folder: str) -> list[StepFigures]:
         """Figures of the steps of a run that has ended."""

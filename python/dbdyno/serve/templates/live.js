@@ -110,7 +110,12 @@
       const clients = run.clients[index];
       return `${clients} client${clients === 1 ? "" : "s"}`;
     });
-    shown.append(run.is === "running" && phase ? phase : run.is);
+    const word = run.is === "running" && phase ? phase : run.is;
+    if (run.folder) {
+      const link = element("a", word);
+      link.href = `/studies/${study}/runs/${encodeURIComponent(run.folder)}`;
+      shown.append(link);
+    } else shown.append(word);
     const turns = `${run.turns} turn${run.turns === 1 ? "" : "s"}`;
     if (run.turns && run.is === "running") shown.append(element("small", turns));
     for (const step of Object.values(run.steps || {})) {

@@ -15,7 +15,8 @@ const livePanels = (() => {
     const [factor, prefix] = large || [1, ""];
     return `${words.format(value / factor)} ${prefix}${unit}`.trim();
   };
-  const clock = at => new Date(at * 1000).toLocaleTimeString();
+  let isClock = true;
+  const clock = at => isClock ? new Date(at * 1000).toLocaleTimeString() : `${words.format(at)} s:`;
 
   const make = (place, name, { title, unit, rank }) => {
     const figureOf = document.createElement("figure");
@@ -70,10 +71,11 @@ const livePanels = (() => {
       .filter(([, line]) => line.length);
   };
 
-  let marks = [], span_s = 300, end = 0;
+  let shownTime = { span_s: 300, end: 0, marks: [] };
 
   const draw = panel => {
     const { canvas } = panel, style = getComputedStyle(canvas);
+    const { span_s, end, marks } = panel.time || shownTime;
     const width = canvas.clientWidth, scale = devicePixelRatio || 1;
     if (!width) return;
     if (canvas.width !== Math.round(width * scale)) canvas.width = Math.round(width * scale);
@@ -141,8 +143,27 @@ const livePanels = (() => {
     }
   };
 
+  // All of these panels anew, from their first to their last point.
+  const drawAll = (place, known, lines, shownMarks) => {
+    place.replaceChildren();
+    const panels = new Map(Object.entries(known).map(([name, words]) =>
+      [name, make(place, name, words)]));
+    let last = 0;
+    for (const [name, whose, points] of lines) {
+      add(panels.get(name), whose, points);
+      last = Math.max(last, points.at(-1)[0]);
+    }
+    for (const panel of panels.values())
+      panel.time = { span_s: 0, end: last, marks: shownMarks || [] };
+    const redraw = () => { for (const panel of panels.values()) draw(panel); };
+    addEventListener("resize", redraw);
+    redraw();
+  };
+
   return {
-    make, add, draw, figure,
-    over(seconds, newest, shownMarks) { span_s = seconds; end = newest; marks = shownMarks; },
+    make, add, draw, drawAll, figure,
+    over(span_s, end, marks) { shownTime = { span_s, end, marks }; },
+    // Times are seconds since a beginning, and not the clock's.
+    sinceBeginning() { isClock = false; },
   };
 })();
