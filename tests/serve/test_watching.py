@@ -155,6 +155,7 @@ def test_intervals_and_samples_become_lines(tmp_path: Path) -> None:
     for second in (1, 1.01, 3):
         at = round(1_000_000_000 * second)
         writer.journal.samples([Sample(at, "lite", "pages", "", 10.0 * second)])
+    writer.journal.fault("kill primary", 2_000_000_000)
     seen.look()
     shown = {line: list(points) for line, points in seen.lines.points.items()}
 
@@ -163,6 +164,8 @@ def test_intervals_and_samples_become_lines(tmp_path: Path) -> None:
     assert seen.now["cell"] == "wal"
     (run,) = [run for run in runs_of(seen) if run["run"] == "b1-wal"]
     assert (run["is"], run["phase"]) == ("running", "step 0")
+    marks = cast("list[Any]", seen.state()["marks"])
+    assert {"kind": "fault", "at": 2.0, "text": "wal: kill primary"} in marks
     seen.lines.taken()
     seen.look()
     assert seen.lines.taken() == {}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from dbdyno.conduct.faults import Faults
+from dbdyno.conduct.faults import Faults, unheard
 from dbdyno.conduct.ledger import Ledger
 from dbdyno.conduct.outages import figures, with_losses, with_outages
 from dbdyno.conduct.probes import Attempt, Probes, errors_of, keep
@@ -27,6 +27,8 @@ class Disturbed:
     step: Step
     load: Load
     logs: Path
+    journal: Callable[[str, int], None] = unheard
+    """See `Faults`."""
     _faults: Faults = field(init=False)
     _probes: Probes = field(init=False)
     _ledger: Ledger = field(init=False)
@@ -34,7 +36,7 @@ class Disturbed:
 
     def __post_init__(self) -> None:
         due = timetable(self.load.faults, self.load.measure_s or 0.0, self.step.seed)
-        self._faults = Faults(self.server, self.target, due, self.step.seed)
+        self._faults = Faults(self.server, self.target, due, self.step.seed, self.journal)
         self._probes = Probes(self.server, self.target)
         self._ledger = Ledger(self.server, self.target, self.load.ledger)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import select
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
@@ -30,6 +30,10 @@ _FIND_LIMIT_S = 30.0
 _POLL_S = 0.05
 
 
+def unheard(_text: str, _unix_ns: int) -> None:
+    """Nobody is told what begins or is over."""
+
+
 @dataclass(slots=True)
 class Faults:
     """Of one step: `begin` once the load's clock is known, `end` when the load is over."""
@@ -38,6 +42,8 @@ class Faults:
     target: Mapping[str, Any]
     due: Sequence[DueFault]
     seed: int
+    journal: Callable[[str, int], None] = unheard
+    """Gets what begins or is over, and when by the wall clock."""
     origin_ns: int = 0
     """The window's beginning by the monotonic clock."""
     results: list[FaultResult] = field(default_factory=list)
@@ -73,14 +79,18 @@ class Faults:
         act = ACTS[fault.do](Scene(self.server, member, fault))
         during = During(member, fault.during) if fault.during else None
         met = None if during is None else during.begin()
-        begun = act.begin()
         try:
-            self._over.wait(max(0.0, fault.for_s - (time.monotonic_ns() - begun.at_ns) / 1e9))
+            self.journal(f"{fault.do} {member.name}", time.time_ns())
+            begun = act.begin()
+            try:
+                self._over.wait(max(0.0, fault.for_s - (time.monotonic_ns() - begun.at_ns) / 1e9))
+            finally:
+                act.end()
         finally:
-            act.end()
             if during is not None:
                 during.end()
         back_ns = time.monotonic_ns() - self.origin_ns
+        self.journal(f"{fault.do} {member.name} is over", time.time_ns())
         promoted_ns = begun.promoted_ns
         result = FaultResult(
             begun.at_ns - self.origin_ns,

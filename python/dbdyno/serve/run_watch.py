@@ -10,14 +10,14 @@ from typing import Any
 
 from dbdyno.serve.inside import Inside
 from dbdyno.serve.panels import Lines, add_interval
-from dbdyno.serve.plan import number_of
+from dbdyno.serve.plan import number_of, text_of
 from dbdyno.serve.tails import JournalTail, RecordTail
 from dbdyno.store.journal import Entry
 from dbdyno.store.places import HOST_JOURNAL, JOURNAL, RECORDS
 from dbdyno.store.run_journal import Journalled
 
-Phase = tuple[str, float]
-"""A phase's name, and when it began, in seconds since 1970."""
+Mark = tuple[str, float, str]
+"""Its kind (`phase`, `fault`), when it was, in seconds since 1970, and its text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,8 @@ class RunWatch:
         self._journal = JournalTail(self.inside, *self.place, JOURNAL)
         self._records = RecordTail(self.inside, *self.place, RECORDS)
 
-    def look(self, lines: Lines, host: JournalTail) -> tuple[bool, Sequence[Phase]]:
-        """Reads what is new. Returns whether `shown` has changed, and the phases that have begun.
+    def look(self, lines: Lines, host: JournalTail) -> tuple[bool, Sequence[Mark]]:
+        """Reads what is new. Returns whether `shown` has changed, and the new marks.
         `host` follows the host's journal, which the folders of all runs of a batch share."""
         states: dict[str, os.stat_result] = {}
         with suppress(OSError):
@@ -71,7 +71,14 @@ class RunWatch:
             take_samples(lines, "", Journalled(), host.fresh(states[HOST_JOURNAL])[0])
         for record in self._records.fresh(states.get(RECORDS)):
             self._record(lines, record)
-        return self._keep(), list(self._held.phases)[before:]
+        begun = list(self._held.phases)[before:]
+        marks: list[Mark] = [("phase", start_unix_s, name) for name, start_unix_s in begun]
+        marks += [
+            ("fault", number_of(entry.get("at")) / 1e9, text_of(entry["fault"]))
+            for entry in entries
+            if "fault" in entry
+        ]
+        return self._keep(), marks
 
     def _record(self, lines: Lines, record: Mapping[str, object]) -> None:
         if record.get("record") == "hello":

@@ -159,12 +159,12 @@ class StudyWatch:
             place = self.name, "runs", folder
             watch = self._going[folder] = RunWatch(self.inside, place, next(names, run))
         before = watch.now
-        is_other, phases = watch.look(self.lines, self._host)
+        is_other, marks = watch.look(self.lines, self._host)
         self.now = self.now if watch.now is before else watch.now
         self._runs[run] = watch.shown
         self.changed = self.changed or is_other
-        for name, start_unix_s in phases:
-            self._mark("phase", start_unix_s, f"{watch.cell}: {name}")
+        for kind, at_unix_s, text in marks:
+            self._mark(kind, at_unix_s, f"{watch.cell}: {text}")
 
     def _mark(self, kind: str, at: float, text: str) -> None:
         self.changed = True

@@ -104,6 +104,10 @@ class RunJournal(SampleJournal):
         """Notes a turn that has ended."""
         self._add("turn", turn)
 
+    def fault(self, text: str, unix_ns: int) -> None:
+        """Notes that a fault has begun, or that it is over."""
+        self._journal.add({"fault": text, "at": unix_ns})
+
     def distribution(self, distribution: Distribution) -> None:
         """Notes how long a step's events took."""
         self._add("distribution", distribution)

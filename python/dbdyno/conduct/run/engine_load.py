@@ -126,8 +126,10 @@ class EngineLoad:
         self._disturbed = None
         if not load.faults:
             return nullcontext()
-        logs, server = identity.writer.logs, self.served.server
-        self._disturbed = Disturbed(server, self._target, step, load, logs)
+        writer, server = identity.writer, self.served.server
+        self._disturbed = Disturbed(
+            server, self._target, step, load, writer.logs, writer.journal.fault
+        )
         return self._disturbed
 
     def conclude(self, step: Step, outcome: Outcome, *, search: RateSearch | None = None) -> None:

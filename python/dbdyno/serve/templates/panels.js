@@ -99,7 +99,7 @@ const livePanels = (() => {
       context.stroke();
     };
     for (const { kind, at } of marks) {
-      if (kind !== "note" || at < first) continue;
+      if (kind === "phase" || at < first) continue;
       context.strokeStyle = style.getPropertyValue("--doubtful");
       upright(x(at));
     }
