@@ -117,7 +117,7 @@ class Accounted(NamedTuple):
 
 
 def account_around(readings: Readings, groups: dict[str, Path]) -> Accounted:
-    """All three, in order."""
+    """Reads the three one after the other."""
     return Accounted(accounted_s(groups), sampled_s(readings), accounted_s(groups))
 
 

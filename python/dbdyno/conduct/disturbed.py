@@ -28,7 +28,7 @@ class Disturbed:
     load: Load
     logs: Path
     journal: Callable[[str, int], None] = unheard
-    """See `Faults`."""
+    """Gets each fault that begins or is over, as `Faults` has it."""
     _faults: Faults = field(init=False)
     _probes: Probes = field(init=False)
     _ledger: Ledger = field(init=False)
