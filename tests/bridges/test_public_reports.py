@@ -183,3 +183,35 @@ def test_times_of_hammerdbs_jobs_are_read() -> None:
         "neword_us_p95": 7500,
         "neword_us_p50": 3500,
     }
+
+
+def test_operations_of_ycsb_that_all_failed_are_no_text_that_was_cut() -> None:
+    """As in YCSB #1077: each read of a cluster returned ERROR."""
+    text = (
+        "[OVERALL], RunTime(ms), 125000.0\n[OVERALL], Throughput(ops/sec), 8.0\n"
+        "[READ], Operations, 0.0\n[READ], AverageLatency(us), NaN\n"
+        "[READ], MinLatency(us), 9.223372036854776E18\n[READ], Return=ERROR, 1000\n"
+        "[READ-FAILED], Operations, 1000.0\n[READ-FAILED], AverageLatency(us), 1001197.0\n"
+    )
+    with pytest.raises(UsageError, match="all 1000 operations of YCSB failed"):
+        result(text, clients=4)
+
+
+@pytest.mark.parametrize("rate", ["inf", "nan", "-nan"])
+def test_an_infinite_rate_of_redis_is_no_text_that_was_cut(rate: str) -> None:
+    """As in redis #2016: a hundred requests within a millisecond."""
+    text = (
+        "====== SET ======\n  100 requests completed in 0.00 seconds\n  50 parallel clients\n"
+        "  3 bytes payload\n  keep alive: 1\n\n100.00% <= 0 milliseconds\n"
+        f"{rate} requests per second\n"
+    )
+    with pytest.raises(UsageError, match="its rate is infinite: the test was too short"):
+        result(text)
+
+
+@pytest.mark.parametrize("words", ["thds: 56 tps:", "threads: 56, tps:"])
+def test_lines_over_time_alone_are_sysbenchs_and_no_result(words: str) -> None:
+    """As in sysbench-tpcc #48."""
+    line = f"[ 93s ] {words} 43.01 qps: 1397.23 (r/w/o: 645.10/662.11/90.01) err/s 1.00\n"
+    with pytest.raises(UsageError, match="ends without `General statistics`"):
+        result(line * 3)

@@ -28,6 +28,9 @@ _KEPT = re.compile(r"^ *keep alive: (\d)", re.MULTILINE)
 _THREADS = re.compile(r"^ *threads: (\d+)", re.MULTILINE)
 _SETTINGS = re.compile(r'^ *host configuration "(save|appendonly)": *(.*)$', re.MULTILINE)
 """Of the server, as it is asked for them."""
+_ENDLESS = re.compile(
+    r"^(?: *throughput summary: )?(?:inf|-?nan) requests per second", re.MULTILINE
+)
 _RATE = re.compile(r"^(?: *throughput summary: )?([\d.]+) requests per second", re.MULTILINE)
 _TABLE = re.compile(r"^ +avg +min +p50 +p95 +p99 +max *\n *([\d. ]+)$", re.MULTILINE)
 _ERRORS = re.compile(r"^(?:Error from server|Server returned an error)", re.MULTILINE)
@@ -104,6 +107,8 @@ def _of_text(text: Text, title: str) -> Result:
     content = text.content
     done, rate = _DONE.search(content), first(_RATE, content)
     if done is None or rate is None or not float(rate):
+        if _ENDLESS.search(content):
+            raise text.nothing("its rate is infinite: the test was too short for its clock")
         raise text.cut(RedisLoad.tool, "`… requests per second`")
     events = int(done[1])
     table = first(_TABLE, content)

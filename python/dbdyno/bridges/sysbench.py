@@ -73,6 +73,7 @@ _OF_SQL = {
     "queries performed": re.compile(r"^ *queries performed:", re.MULTILINE),
     "transactions": re.compile(r"^ *transactions: ", re.MULTILINE),
 }
+_OVER_TIME = re.compile(r"^\[ *\d+s *\] (?:thds|threads): \d+,? tps: [\d.]+", re.MULTILINE)
 _RECONNECTS = {"reconnects": re.compile(r"^ *reconnects: ", re.MULTILINE)}
 _KNOWN = re.compile(
     r"sysbench \d|Running the test with following|Number of threads: |Target transaction rate: |"
@@ -109,8 +110,9 @@ class Sysbench:
     metrics: ClassVar[tuple[Metric, ...]] = GENERATOR.metrics
 
     def recognises(self, content: str) -> bool:
-        """By its banner, or by its summary where the banner was left out."""
-        return bool(_BANNER.search(content) or _FILES.search(content)) or bool(
+        """By its banner, or by its summary or lines over time where the banner was left out."""
+        marks = (_BANNER, _FILES, _OVER_TIME)
+        return any(mark.search(content) for mark in marks) or bool(
             _SUMMARY.search(content) and _TOTAL.search(content)
         )
 

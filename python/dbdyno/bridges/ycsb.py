@@ -92,6 +92,8 @@ class Ycsb:
         stated = first(_STATED, main.content)
         if events <= 0 and stated is not None and not float(stated):
             raise main.nothing("no operation of YCSB ended")
+        if events <= 0 and (failed := _errors(kinds)):
+            raise main.nothing(f"all {failed} operations of YCSB failed")
         if events <= 0:
             raise main.cut(self.tool, "operations that ended")
         window_s = float(first(_RUNTIME, main.content) or 0) / 1000
