@@ -190,3 +190,13 @@ def test_a_thread_that_fails_says_so_in_a_line(
     err = capsys.readouterr().err
     assert err.startswith("note: thread `sampler` has ended: a fault of dbdyno's own: Zero")
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("verb", ["check", "run", "report", "servers", "resume", "history"])
+def test_a_url_where_none_is_expected_is_told_without_its_password(
+    verb: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call([verb, "mysql://bob:S3cretPW@127.0.0.1:1/d"]) in (2, 7)
+    told = capsys.readouterr()
+    assert "bob@127.0.0.1:1/d" in told.err
+    assert "S3cret" not in told.err + told.out

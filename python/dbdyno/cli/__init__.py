@@ -181,9 +181,10 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> None:
 
 def _complain(error: LabError) -> None:
     from dbdyno.cli.text import fold, width
+    from dbdyno.formats.passwords import urls_without_passwords
 
     columns = width(of_errors=True)
-    say(fold(f"error: {error.message}", columns), err=True)
+    say(fold(urls_without_passwords(f"error: {error.message}"), columns), err=True)
     if isinstance(error, ScriptError) and error.traceback:
         say(error.traceback, err=True)
     if error.hint:

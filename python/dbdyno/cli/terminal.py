@@ -60,10 +60,13 @@ def say_json(document: object) -> None:
 
 
 def say_complaint(error: click.ClickException) -> None:
-    """What is wrong with the command line, with the usage."""
+    """What is wrong with the command line, with the usage. An argument that has no place may be a
+    server's URL."""
+    from dbdyno.formats.passwords import urls_without_passwords
+
     output = io.StringIO()
     error.show(file=output)
-    say(output.getvalue(), err=True, nl=False)
+    say(urls_without_passwords(output.getvalue()), err=True, nl=False)
 
 
 def error_console() -> Console:

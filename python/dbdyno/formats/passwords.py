@@ -21,7 +21,8 @@ _NAME = (
 _SECRET = re.compile(rf"(?!.*(?:file|dir|path)$).*{_NAME}", re.IGNORECASE)
 """Names of what is a secret; `passfile` names where one is."""
 _PASSWORD_NAME = re.compile(r"(?:.*[-_.])?(?:pg|ssl)?(?:password|passwd|pwd)", re.IGNORECASE)
-_USER = r"(?P<user>[a-z][a-z0-9+.-]{0,30}://[^\s:/@?#\"'`]*)"
+# A URL that was taken for a path has one slash.
+_USER = r"(?P<user>[a-z][a-z0-9+.-]{0,30}:/{1,2}[^\s:/@?#\"'`]*)"
 # Up to the last `@`: a password that is not percent-encoded may hold anything.
 _IN_URL = re.compile(rf"{_USER}:.*@", re.IGNORECASE | re.DOTALL)
 _IN_TEXT = re.compile(rf"{_USER}:[^\s\"`]*@", re.IGNORECASE)
@@ -71,10 +72,14 @@ def without_password(url: str, *, mark: str = "") -> str:
 
 def without_passwords(text: str) -> str:
     """A text without the passwords of the URLs in it, and of `password=…` and the like."""
+    return _CALL.sub(_of_program, _ASSIGNED.sub(_starred, urls_without_passwords(text)))
+
+
+def urls_without_passwords(text: str) -> str:
+    """A text without the passwords of the URLs in it."""
     for place in (_AT_IN_USER, _IN_TEXT):
         text = place.sub(lambda found: f"{found['user']}@", text)
-    text = _ASSIGNED.sub(_starred, _in_query(text, ""))
-    return _CALL.sub(_of_program, text)
+    return _in_query(text, "")
 
 
 def words_without_passwords(words: Sequence[str]) -> list[str]:
