@@ -11,7 +11,7 @@ from typing import Any
 from dbdyno.engine import Outcome, find_engine, find_script, run_engine, run_spec
 from dbdyno.engine.process import Call
 from dbdyno.engine.script import script_path
-from dbdyno.model import Load, Option, Output, Record, Summary
+from dbdyno.model import ErrorPolicy, Load, Option, Output, Record, Summary
 from dbdyno.servers import Server, open_server, parse_provision
 
 HERE = Path(__file__).parent / "workloads"
@@ -57,10 +57,18 @@ class Driven:
         return self._engine(script, "prepare", 1, options, None, loaders=loaders)
 
     def run(
-        self, script: str, *, events: int, clients: int = 2, seed: int = 5, **options: Option
+        self,
+        script: str,
+        *,
+        events: int,
+        clients: int = 2,
+        seed: int = 5,
+        errors: ErrorPolicy | None = None,
+        **options: Option,
     ) -> Told:
         """As many measured events."""
-        load = Load((clients,), warm_up_s=0.0, measure_s=LONG_S, events=events)
+        policy = errors or ErrorPolicy()
+        load = Load((clients,), warm_up_s=0.0, measure_s=LONG_S, events=events, errors=policy)
         return self._engine(script, "run", clients, options, load, seed)
 
     def rows(self, text: str) -> Sequence[Sequence[str]]:

@@ -45,6 +45,8 @@ pub(crate) struct Client {
     pub(crate) limit: u32,
     /// The error after which the event may not restart again; empty while it may.
     pub(crate) last: String,
+    /// Connections on which a statement of the current event failed.
+    pub(crate) failed_on: Vec<u32>,
     /// Whether to pause before the restart.
     pub(crate) back_off: bool,
     /// Finished events.
@@ -66,6 +68,7 @@ impl Client {
             attempts: 0,
             limit: u32::MAX,
             last: String::new(),
+            failed_on: Vec::new(),
             back_off: false,
             events: 0,
             turn: 0,

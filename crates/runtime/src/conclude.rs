@@ -143,13 +143,11 @@ impl Runtime {
             self.attempts.unwelcome.push((index, error.message.clone()));
             return Conclusion::Later;
         }
-        if purpose == Purpose::RollBack
-            && !error.closes
-            && let Some(first) = self.slot(index).and_then(|slot| slot.failed.take())
-        {
+        if purpose == Purpose::RollBack && !error.closes {
             // The script must end the transaction itself, as with XA: the first failure stands.
-            self.failures.failed = Some(first);
-            return Conclusion::Failed;
+            self.failures.failed = self.slot(index).and_then(|slot| slot.failed.take());
+            let failed = self.failures.failed.is_some();
+            return if failed { Conclusion::Failed } else { Conclusion::Nothing };
         }
         self.act_on(view, index, purpose, failed)
     }
@@ -206,23 +204,37 @@ impl Runtime {
             self.failures.cause = Some(fault(FatalKind::Statement, message, Some(hint)));
         }
         let Some(slot) = self.slot(index) else { return Conclusion::Nothing };
+        let client = slot.client as usize;
         if action == ErrorAction::Reconnect {
             slot.failed = Some(failed);
             self.drop_socket(index);
             return self.begin_reconnect(view, index);
         }
         let again = matches!(action, ErrorAction::RestartEvent | ErrorAction::Retry);
-        let again = again && !failed.rolled_back;
-        if again && slot.session.in_transaction() && purpose != Purpose::RollBack {
+        if again && slot.session.in_failed_transaction() && purpose != Purpose::RollBack {
             slot.failed = Some(failed);
-            return self.roll_back(view, index);
+            return self.send_rollback(view, index);
+        }
+        let failed_on = &mut self.clients[client].failed_on;
+        if !failed_on.contains(&index) {
+            failed_on.push(index);
         }
         self.failures.failed = Some(failed);
         Conclusion::Failed
     }
 
-    /// Rolls a failed transaction back, so that the event can restart.
-    fn roll_back(&mut self, view: &mut ShardView, index: u32) -> Conclusion {
+    /// Rolls back what is left of a failed event's transaction on a connection, so that the event
+    /// can restart. [`Conclusion::Failed`]: the connection was lost meanwhile.
+    pub fn roll_back(&mut self, view: &mut ShardView, index: u32) -> Conclusion {
+        let Some(slot) = self.slot(index) else { return Conclusion::Nothing };
+        if slot.broken || slot.is_pipelining() || !slot.session.in_transaction() {
+            return Conclusion::Nothing;
+        }
+        let conclusion = self.send_rollback(view, index);
+        self.awaited(index, conclusion)
+    }
+
+    fn send_rollback(&mut self, view: &mut ShardView, index: u32) -> Conclusion {
         let sent = self.send(view, index, Purpose::RollBack, |session, out| session.roll_back(out));
         self.concluded(view, index, sent)
     }

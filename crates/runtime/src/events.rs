@@ -43,6 +43,7 @@ impl Runtime {
         let client = &mut self.clients[client as usize];
         let Some(event) = client.event.take() else { return false };
         client.attempts = 0;
+        client.failed_on.clear();
         client.events += 1;
         let (group, place) = (usize::from(client.group), client.place);
         view.end_event(group, place, event, now);
@@ -145,6 +146,13 @@ impl Runtime {
             }
             None => false,
         }
+    }
+
+    /// The client's connections on which a statement of its event failed since this was last asked.
+    /// Their transactions are rolled back before the event restarts, and not sooner: a script that
+    /// catches the error may go on in its transaction.
+    pub fn failed_on(&mut self, client: u32) -> Vec<u32> {
+        std::mem::take(&mut self.clients[client as usize].failed_on)
     }
 
     /// Restarts the client's event.

@@ -18,7 +18,8 @@ pub(crate) enum Purpose {
     Close,
     /// Rows of a bulk insert.
     Insert,
-    /// The runtime's own ROLLBACK after an error; the client is told of that error afterwards.
+    /// The runtime's own ROLLBACK after an error: of a transaction that takes nothing else, before
+    /// the client is told of the error; of any other, before its event restarts.
     RollBack,
     /// Statements prepared again after a reconnect; the client is told of the failure afterwards.
     Adopt,

@@ -215,6 +215,19 @@ end
 
 -- A client's life cycle.
 
+-- A transaction is rolled back where its event restarts, not where a statement fails: a script that
+-- catches the error goes on in it.
+local function roll_back_event()
+  for _, slot in ipairs(host.failed_on()) do
+    if host.roll_back(slot) == false then
+      local action, _, _, message = host.failure("ROLLBACK", true)
+      if action == "stop" then
+        error(message, 0)
+      end
+    end
+  end
+end
+
 -- The default loop. A restarted event is still the same event: its time keeps running.
 local function default_run(tid)
   local env = getfenv(0)
@@ -225,6 +238,7 @@ local function default_run(tid)
     local fine, value = xpcall(event, in_words, tid)
     if not fine then
       if type(value) == "table" and value.errcode == RESTART_EVENT then
+        roll_back_event()
         if not host.restart() then
           host.abandon_event()
           return

@@ -6,6 +6,8 @@ use engine::{Message, ShardView};
 use mlua_sys as ffi;
 use runtime::{Restart, Step};
 
+use super::argument::slot_argument;
+use super::returned::finish;
 use super::waiting::may_pause;
 use crate::config::GroupConfig;
 use crate::host::{Host, death, with, with_view};
@@ -21,6 +23,8 @@ pub(crate) unsafe fn register(state: *mut State) {
         set_function(state, c"suspend", suspend);
         set_function(state, c"reconnects", reconnects);
         set_function(state, c"reconnect_due", reconnect_due);
+        set_function(state, c"failed_on", failed_on);
+        set_function(state, c"roll_back", roll_back);
         set_function(state, c"restart", restart);
         set_function(state, c"abandon_event", abandon_event);
         set_function(state, c"done_failed", done_failed);
@@ -202,14 +206,37 @@ unsafe extern "C-unwind" fn reconnect_due(state: *mut State) -> c_int {
         }
     });
     // SAFETY: a live state.
+    unsafe { push_slots(state, &due) }
+}
+
+/// Pushes an array of connections.
+unsafe fn push_slots(state: *mut State, slots: &[u32]) -> c_int {
+    // SAFETY: upheld by the caller: a live state.
     unsafe {
         ffi::lua_createtable(state, 1, 0);
-        for (place, index) in (1..).zip(&due) {
+        for (place, index) in (1..).zip(slots) {
             ffi::lua_pushinteger(state, *index as ffi::lua_Integer);
             ffi::lua_rawseti_(state, -2, place);
         }
     }
     1
+}
+
+/// Returns an array of the connections on which the event failed.
+unsafe extern "C-unwind" fn failed_on(state: *mut State) -> c_int {
+    let slots = with_view(|host, _| host.runtime.failed_on(host.current));
+    // SAFETY: a live state.
+    unsafe { push_slots(state, &slots) }
+}
+
+/// `host.roll_back(slot)`: false if the connection was lost.
+unsafe extern "C-unwind" fn roll_back(state: *mut State) -> c_int {
+    // SAFETY: called by the prelude.
+    unsafe {
+        let index = slot_argument(state, 1);
+        let conclusion = with_view(|host, view| host.runtime.roll_back(view, index));
+        finish(state, index, Ok(conclusion))
+    }
 }
 
 /// Restarts the event: true, or false when the load has ended and the event is given up.
