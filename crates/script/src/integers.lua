@@ -4,6 +4,7 @@ local ffi = ...
 
 local LARGEST = "18446744073709551615"
 local SCIENTIFIC = "^%s*([+-]?)(%d*)%.?(%d*)[eE]([+-]?%d+)%s*$"
+local WITH_POINT = "^(%s*[+-]?%d+)%.0*%s*$"
 local CUT_OFF = "^(%s*[+-]?%d+)%.%d*%s*$"
 
 -- The digits of an integer as an unsigned one. nil: they have more bits.
@@ -55,10 +56,10 @@ local MOST_NEGATIVE = 0x8000000000000000ULL
 
 -- The integer that a text is, decimal or with 0x: a Lua number where it holds it exactly, otherwise
 -- one of FFI's 64-bit integers. nil: it isn't an integer, or has more bits. Digits alone give FFI's
--- from 2^53 on; with an exponent, as floating-point numbers are written, a text gives FFI's only
--- where a Lua number would differ.
+-- from 2^53 on; with a point or an exponent, as floating-point numbers are written, a text gives
+-- FFI's only where a Lua number would differ.
 local function integer_in(text)
-  local plain = without_exponent(text)
+  local plain = without_exponent(text) or text:match(WITH_POINT)
   text = plain or text
   local sign, digits = text:match("^%s*([+-]?)0[xX]0*(%x+)%s*$")
   local read = hexadecimal

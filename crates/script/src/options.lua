@@ -19,8 +19,10 @@ local function exactly(value)
   return type(value) == "cdata" and value or type(value) == "string" and integer_in(value)
 end
 
+-- No number is "not a number".
 local function as_double(value)
-  return tonumber(value), "a number"
+  local number = tonumber(value)
+  return number == number and number or nil, "a number"
 end
 
 -- `%d` would write an integer without a sign as a negative one.
@@ -34,7 +36,8 @@ local function as_number(value)
   if digits or type(value) == "string" and is_beyond(whole) then
     return nil, "a number; whole ones below 2^63"
   end
-  return whole or tonumber(value), "a number"
+  if whole then return whole end
+  return as_double(value)
 end
 
 local function as_integer(value)
