@@ -42,6 +42,29 @@ def test_a_refused_load_uses_up_as_many_numbers(
 
 
 @pytest.mark.parametrize(
+    ("column", "prefix", "rows", "kept"),
+    [
+        (UNIQUE, NUMBERED, "('a'), ('b')|('c')", "a b c x y z"),
+        (UNIQUE, "INSERT IGNORE INTO w (v) VALUES", "('a')|('a')|('b')", "a b x y z"),
+        (UNIQUE, "REPLACE INTO w (n, v) VALUES", "(1, 'a')|(1, 'b')|(2, 'b')", "b x y z"),
+    ],
+)
+def test_an_insert_may_store_more_or_fewer_rows_than_it_was_given(
+    driven: Driven, column: str, prefix: str, rows: str, kept: str
+) -> None:
+    if driven.driver != "mysql" and prefix != NUMBERED:
+        pytest.skip("a statement of MySQL")
+    its = {"pgsql": "serial PRIMARY KEY", "sqlite": "INTEGER PRIMARY KEY"}.get(driven.driver)
+    own = column.replace("int AUTO_INCREMENT PRIMARY KEY", its) if its else column
+    asked = {"column": own, "prefix": prefix, "rows": rows}
+    for loaders in (0, 2):
+        made = driven.fill(str(SCRIPT), loaders=loaders, **asked)
+        assert made.complaint == ""
+        assert made.lines[0] == "stored"
+        assert sorted(line.split()[1] for line in made.lines[1:]) == kept.split()
+
+
+@pytest.mark.parametrize(
     ("third", "next_numbers"),
     [("a", [4, 6]), ("long", [1, 6])],
     ids=["refused by its index", "refused before the first row"],

@@ -195,7 +195,7 @@ impl Carrier {
                 }
                 Err(CarrierError::Refused(error))
             }
-            None if reply.affected != rows => {
+            None if reply.affected < rows => {
                 Err(CarrierError::Refused(Box::new(wrong_row_count(rows, reply.affected))))
             }
             None => Ok(self.carried(&reply)),
