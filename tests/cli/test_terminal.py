@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
+import subprocess
+import sys
 import tempfile
 import threading
 from pathlib import Path
@@ -24,6 +27,8 @@ from dbdyno.design import plan as make_plan
 from dbdyno.errors import ServerError
 from dbdyno.formats.study import read_study
 from dbdyno.model import EngineWarning
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "python")}
 
 ROOT = Path(__file__).parents[2]
 
@@ -200,3 +205,30 @@ def test_a_url_where_none_is_expected_is_told_without_its_password(
     told = capsys.readouterr()
     assert "bob@127.0.0.1:1/d" in told.err
     assert "S3cret" not in told.err + told.out
+
+
+@pytest.mark.parametrize("arguments", [("list",), ("scripts", "--json"), ("servers",)])
+def test_a_full_disk_under_standard_output_is_no_fault_of_ours(arguments: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "dbdyno", *arguments],
+            env=ENVIRONMENT,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert ended.returncode == 7
+    assert ended.stderr == "error: standard output can't be written: No space left on device\n"
+
+
+def test_messages_that_nothing_takes_change_no_result(tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "dbdyno", "check", str(tmp_path / "none.toml")],
+            env=ENVIRONMENT,
+            stdout=subprocess.PIPE,
+            stderr=full,
+            check=False,
+        )
+    assert ended.returncode == 2

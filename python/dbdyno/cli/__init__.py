@@ -18,7 +18,7 @@ from dbdyno import __version__
 from dbdyno.cli.fault import tell_fault, watch_threads
 from dbdyno.cli.interruption import end_at_second_signal
 from dbdyno.cli.surroundings import check_processes_visible, open_missing_streams
-from dbdyno.cli.terminal import say, say_complaint
+from dbdyno.cli.terminal import say, say_complaint, standard_output
 from dbdyno.errors import InterruptedRunError, LabError, ScriptError, StoreError
 
 VERBS: Mapping[str, tuple[str, str]] = {
@@ -149,7 +149,8 @@ def call(arguments: Sequence[str]) -> int:
         if _NEED_PROC.intersection(arguments[:1]):
             check_processes_visible()
         cli.main(list(arguments), prog_name="dbdyno", standalone_mode=False)
-        sys.stdout.flush()
+        with standard_output():
+            sys.stdout.flush()
     except LabError as error:
         _complain(error)
         return error.exit_code

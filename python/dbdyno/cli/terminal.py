@@ -8,13 +8,18 @@ characters that turn the direction of writing let a text look like another one.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
+import os
 import re
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
+
+from dbdyno.errors import StoreError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,21 +47,34 @@ def _written_out(character: str) -> str:
 
 
 def say(what: object = "", *, err: bool = False, nl: bool = True) -> None:
-    """Prints for people: to standard output, or to standard error."""
-    click.echo(harmless(str(what)), err=err, nl=nl)
+    """Prints for people: to standard output, or to standard error, whose lines are dropped if it
+    takes none.
+
+    Raises `StoreError` if standard output can't be written.
+    """
+    with _dropped() if err else standard_output():
+        click.echo(harmless(str(what)), err=err, nl=nl)
 
 
 def say_exactly(text: str) -> None:
-    """Prints for programs: byte by byte, unless it is a terminal that reads it."""
+    """Prints for programs: byte by byte, unless it is a terminal that reads it.
+
+    Raises `StoreError` if standard output can't be written.
+    """
     if sys.stdout.isatty():
         text = harmless(text)
-    click.echo(text.encode("utf-8", "surrogateescape"), nl=False)
+    with standard_output():
+        click.echo(text.encode("utf-8", "surrogateescape"), nl=False)
 
 
 def say_json(document: object) -> None:
-    """One document on standard output; what is harmful is escaped as JSON has it."""
+    """One document on standard output; what is harmful is escaped as JSON has it.
+
+    Raises `StoreError` if standard output can't be written.
+    """
     text = json.dumps(document, indent=2, ensure_ascii=False)
-    click.echo(_HARMFUL.sub(lambda found: json.dumps(found[0])[1:-1], text))
+    with standard_output():
+        click.echo(_HARMFUL.sub(lambda found: json.dumps(found[0])[1:-1], text))
 
 
 def say_complaint(error: click.ClickException) -> None:
@@ -67,6 +85,31 @@ def say_complaint(error: click.ClickException) -> None:
     output = io.StringIO()
     error.show(file=output)
     say(urls_without_passwords(output.getvalue()), err=True, nl=False)
+
+
+@contextlib.contextmanager
+def standard_output() -> Iterator[None]:
+    """Raises `StoreError` if standard output can't be written, as on a full disk. That nobody reads
+    it (`| head`) stays a `BrokenPipeError`."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        # What is left in its buffer would fail once more at the end of the program.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise StoreError(f"standard output can't be written: {error.strerror}") from error
+
+
+@contextlib.contextmanager
+def _dropped() -> Iterator[None]:
+    """Nothing is left to tell it to if standard error can't be written."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def error_console() -> Console:
