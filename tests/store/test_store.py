@@ -325,6 +325,17 @@ def write_much(writer: RunWriter) -> None:
         writer.document(f"{number}.json", "x" * 4096)
 
 
+def test_a_disk_too_full_for_a_study_keeps_nothing_of_it(small_disk: Path) -> None:
+    with pytest.raises(OSError, match="No space left"):
+        (small_disk / "filler").write_bytes(b"x" * 2**17)
+    with (
+        pytest.raises(StoreError, match="no space left for"),
+        open_study_folder(Store(small_disk), DECLARED),
+    ):
+        raise AssertionError("a study was opened that can't be declared")
+    assert sorted(path.name for path in small_disk.iterdir()) == [".lock", "filler"]
+
+
 def test_a_full_disk_says_how_much_is_needed_and_spoils_nothing(small_disk: Path) -> None:
     store, (first, second) = Store(small_disk), PLAN.runs[:2]
     with open_study_folder(store, DECLARED) as folder:

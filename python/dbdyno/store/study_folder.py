@@ -106,24 +106,33 @@ def open_study_folder(
         name = _choose(store, declared.plan, again=again)
         folder = store.root / name
         is_new = not folder.exists()
-        make_folder(folder / "runs")
-        recovered = recover_runs(folder / "runs")
-        study = StudyFolder(StoredStudy(name, folder), recovered)
-        if not study.has_runs():
-            replace_file(folder / "study.toml", declared.study.text.encode())
-            replace_file(folder / "study.json", dump_declared(declared))
-        elif study.stored.plan.blocks < declared.plan.blocks:
-            longer = study.stored.extended(declared.plan)
-            replace_file(folder / "study.json", dump_declared(longer))
-            study = StudyFolder(StoredStudy(name, folder), recovered)
+        study: StudyFolder | None = None
         try:
+            study = _declare(folder, declared)
             yield study
         except Exception as error:
             # Whoever has interrupted it may go on with it.
-            begun = study.has_runs() or isinstance(error, InterruptedRunError)
+            begun = study is not None and (
+                study.has_runs() or isinstance(error, InterruptedRunError)
+            )
             if is_new and (whole or not begun):
                 shutil.rmtree(folder, ignore_errors=True)
             raise
+
+
+def _declare(folder: Path, declared: Declared) -> StudyFolder:
+    """Makes the study's folder and writes what it declares, as far as that is not there."""
+    make_folder(folder / "runs")
+    recovered = recover_runs(folder / "runs")
+    study = StudyFolder(StoredStudy(folder.name, folder), recovered)
+    if not study.has_runs():
+        replace_file(folder / "study.toml", declared.study.text.encode())
+        replace_file(folder / "study.json", dump_declared(declared))
+    elif study.stored.plan.blocks < declared.plan.blocks:
+        longer = study.stored.extended(declared.plan)
+        replace_file(folder / "study.json", dump_declared(longer))
+        study = StudyFolder(StoredStudy(folder.name, folder), recovered)
+    return study
 
 
 def recover_study(store: Store, name: str) -> tuple[RunManifest, ...]:
