@@ -100,6 +100,10 @@ class ConnectError(ServerError):
     """A server that can't be reached or refuses the connection."""
 
 
+class NotStartedError(ServerError):
+    """A program that the system can't start."""
+
+
 class LostError(ServerError):
     """The connection ended, or the server died, while it was asked."""
 

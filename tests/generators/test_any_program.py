@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -111,6 +112,31 @@ def test_a_program_that_fails_is_told_with_its_words(tmp_path: Path) -> None:
 
     kept = f"{tmp_path.name}/scratch of the run's folder"
     assert caught.value.hint == f"all that it said is in {kept}"
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("events = 1e400", "expected a number from 0; found '1e400'"),
+        ("events = -5", "expected a number from 0; found '-5'"),
+        ("events = 5\nwindow_s = -1", "expected a number from 0; found '-1'"),
+        ("events = 5\nqueue_us = -1e999", "expected a finite number; found '-1e999'"),
+    ],
+)
+def test_a_number_that_nothing_can_count_is_the_programs_fault(said: str, told: str) -> None:
+    names = [line.partition(" ")[0] for line in said.splitlines()]
+    expressions = [f"{name} = ^{name} = #" for name in names]
+    with pytest.raises(EngineError, match=re.escape(told)):
+        outcome(said, {"figures": expressions}, 0, 10**9, ("x",))
+
+
+def test_a_program_without_its_interpreter_is_no_fault_of_the_server(tmp_path: Path) -> None:
+    script = tmp_path / "load.sh"
+    script.write_text("#!/nonexistent/interpreter\n")
+    script.chmod(0o755)
+    with pytest.raises(ScriptError, match=r"load\.sh can't be started: .*No such file") as caught:
+        GENERATOR.run(job(tmp_path, ["./load.sh"]))
+    assert "its first line names" in str(caught.value.hint)
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ warm-up is ignored unless the expressions match it.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import shutil
@@ -33,6 +34,7 @@ _VARIABLES = ("CLIENTS", "RUNTIME", "RAMP", "SEED", "DIRECTORY", "DATABASE_URL")
 _SPARE_S = 3600.0
 _NUMBER = r"([-+]?[\d.]+(?:[eE][-+]?\d+)?)"
 _TIMES = re.compile(r"(p50|p95|p99|p99\.9|max|mean)_(us|ms|s)")
+_COUNTS = ("events", "events_per_s", "statements", "errors", "window_s")
 _MICROSECONDS = {"us": 1.0, "ms": 1e3, "s": 1e6}
 
 
@@ -211,7 +213,7 @@ def outcome(
 def _last(name: str, expression: re.Pattern[str], output: str) -> float:
     matches = expression.findall(output)
     try:
-        return float(matches[-1])
+        number = float(matches[-1])
     except IndexError:
         raise EngineError(
             f"no output of the program matches `{name}`: {expression.pattern}",
@@ -219,6 +221,11 @@ def _last(name: str, expression: re.Pattern[str], output: str) -> float:
         ) from None
     except ValueError:
         raise EngineError(f"`{name}`: expected a number; found {matches[-1]!r}") from None
+    least = 0.0 if name in _COUNTS else -math.inf
+    if not (math.isfinite(number) and number >= least):
+        wanted = "a number from 0" if name in _COUNTS else "a finite number"
+        raise EngineError(f"`{name}`: expected {wanted}; found {matches[-1]!r}")
+    return number
 
 
 def _samples(output: str, options: Mapping[str, Option], began_ns: int) -> Iterator[Sample]:

@@ -14,7 +14,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
-from dbdyno.errors import InterruptedRunError, ScriptError, ServerError, UsageError
+from dbdyno.errors import (
+    InterruptedRunError,
+    NotStartedError,
+    ScriptError,
+    ServerError,
+    UsageError,
+)
 from dbdyno.generators.carried import Carried
 from dbdyno.generators.failing import failure, telling_line
 from dbdyno.guard.family import children_of
@@ -253,8 +259,8 @@ def call(
 
     # Errors
     `InterruptedRunError` on Ctrl-C; if it fails, what it says that went wrong (`failing.py`);
-    `ScriptError` if it takes longer than `limit_s`; `ServerError` if it can't be started or its
-    guard was killed.
+    `ScriptError` if it can't be started or takes longer than `limit_s`; `ServerError` if its guard
+    was killed.
     """
     program = Path(str(argv[0])).name
     kept = f"{job.scratch.parent.name}/{job.scratch.name} of the run's folder"
@@ -262,15 +268,22 @@ def call(
     for file in (output, error):
         file.write_bytes(b"")  # Of an earlier call of this step.
     with Guarded() as guarded:
-        pid = guarded.spawn(
-            argv,
-            output=output,
-            error=error,
-            cwd=job.scratch,
-            env=environment,
-            launch=job.launch,
-            kept=True,
-        )
+        try:
+            pid = guarded.spawn(
+                argv,
+                output=output,
+                error=error,
+                cwd=job.scratch,
+                env=environment,
+                launch=job.launch,
+                kept=True,
+            )
+        except NotStartedError as refusal:
+            raise ScriptError(
+                f"{program} can't be started: {refusal.message}",
+                hint="is it a program for this machine, and is the interpreter there that its "
+                "first line names?",
+            ) from refusal
         job.watch(next(iter(children_of(pid)), pid))
         try:
             code = guarded.wait(pid, limit_s)

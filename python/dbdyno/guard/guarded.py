@@ -21,7 +21,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
-from dbdyno.errors import LabError, MachineError, ServerError
+from dbdyno.errors import LabError, MachineError, NotStartedError, ServerError
 from dbdyno.guard import guard
 from dbdyno.guard.account import Account, server_account
 from dbdyno.guard.ipc import remove_dead_ipc
@@ -312,7 +312,8 @@ class Guarded:
         answer = self._answer(**command)
         if "error" in answer:
             what = command.get("argv", [command.get("parent")])[0]
-            raise ServerError(f"could not {command['do']} `{what}`: {answer['error']}")
+            kind = NotStartedError if command["do"] == "spawn" else ServerError
+            raise kind(f"could not {command['do']} `{what}`: {answer['error']}")
         return answer
 
     def _answer(self, **command: Any) -> Mapping[str, Any]:
