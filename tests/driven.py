@@ -11,7 +11,7 @@ from typing import Any
 from dbdyno.engine import Outcome, find_engine, find_script, run_engine, run_spec
 from dbdyno.engine.process import Call
 from dbdyno.engine.script import script_path
-from dbdyno.model import ErrorPolicy, Load, Option, Output, Record, Summary
+from dbdyno.model import ErrorPolicy, ErrorRule, Load, Option, Output, Record, Summary
 from dbdyno.servers import Server, open_server, parse_provision
 
 HERE = Path(__file__).parent / "workloads"
@@ -63,13 +63,17 @@ class Driven:
         events: int,
         clients: int = 2,
         seed: int = 5,
-        errors: ErrorPolicy | None = None,
         **options: Option,
     ) -> Told:
         """As many measured events."""
-        policy = errors or ErrorPolicy()
-        load = Load((clients,), warm_up_s=0.0, measure_s=LONG_S, events=events, errors=policy)
+        load = Load((clients,), warm_up_s=0.0, measure_s=LONG_S, events=events)
         return self._engine(script, "run", clients, options, load, seed)
+
+    def restart(self, script: str, *, limit: int, **options: Option) -> Told:
+        """One event of one client, begun again up to `limit` times if it fails."""
+        errors = ErrorPolicy(rules=(ErrorRule(("all",), "restart-event", limit=limit),))
+        load = Load((1,), warm_up_s=0.0, measure_s=LONG_S, events=1, errors=errors)
+        return self._engine(script, "run", 1, options, load)
 
     def rows(self, text: str) -> Sequence[Sequence[str]]:
         """What a statement answers; several with `|` between them."""

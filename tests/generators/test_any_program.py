@@ -115,7 +115,7 @@ def test_a_program_that_fails_is_told_with_its_words(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("output", "message"),
     [
         ("events = 1e400", "expected a number from 0; found '1e400'"),
         ("events = -5", "expected a number from 0; found '-5'"),
@@ -123,11 +123,11 @@ def test_a_program_that_fails_is_told_with_its_words(tmp_path: Path) -> None:
         ("events = 5\nqueue_us = -1e999", "expected a finite number; found '-1e999'"),
     ],
 )
-def test_a_number_that_nothing_can_count_is_the_programs_fault(said: str, told: str) -> None:
-    names = [line.partition(" ")[0] for line in said.splitlines()]
+def test_a_number_that_nothing_can_count_is_the_programs_fault(output: str, message: str) -> None:
+    names = [line.partition(" ")[0] for line in output.splitlines()]
     expressions = [f"{name} = ^{name} = #" for name in names]
-    with pytest.raises(EngineError, match=re.escape(told)):
-        outcome(said, {"figures": expressions}, 0, 10**9, ("x",))
+    with pytest.raises(EngineError, match=re.escape(message)):
+        outcome(output, {"figures": expressions}, 0, 10**9, ("x",))
 
 
 def test_a_program_without_its_interpreter_is_no_fault_of_the_server(tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
--- A statement that fails within a transaction: caught by the script, which goes on in it, or left to
--- the error policy, which restarts the event. Prints the rows that are kept.
+-- A statement that fails within a transaction: caught by the script, which goes on in it, or left
+-- to the error policy, which restarts the event. Prints the rows that are kept.
 
 sysbench.cmdline.options = { catch = { "Whether the script catches the error", true } }
 

@@ -6,17 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from dbdyno.model import ErrorPolicy, ErrorRule
 from driven import Driven
 
 pytestmark = pytest.mark.slow
 
 SCRIPT = str(Path(__file__).parent / "caught.lua")
-RESTART = ErrorPolicy(rules=(ErrorRule(("all",), "restart-event", limit=3),))
 
 
 def test_a_script_that_catches_an_error_keeps_its_transaction(driven: Driven) -> None:
-    done = driven.run(SCRIPT, events=1, clients=1, errors=RESTART, catch=True)
+    done = driven.restart(SCRIPT, limit=3, catch=True)
     assert done.complaint == ""
     assert "caught false 1" in done.lines[0]
     # PostgreSQL has failed the transaction: it is rolled back at once, as by sysbench.
@@ -26,7 +24,7 @@ def test_a_script_that_catches_an_error_keeps_its_transaction(driven: Driven) ->
 
 
 def test_what_is_left_of_a_restarted_event_is_rolled_back(driven: Driven) -> None:
-    done = driven.run(SCRIPT, events=1, clients=1, errors=RESTART, catch=False)
+    done = driven.restart(SCRIPT, limit=3, catch=False)
     assert done.complaint == ""
     assert done.lines[-1] == "rows 2"
     assert done.summary.total.restarts == 1

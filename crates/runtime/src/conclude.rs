@@ -58,8 +58,8 @@ impl Runtime {
             Purpose::Close => return Conclusion::Nothing,
             Purpose::Insert => {
                 let rows = std::mem::take(&mut slot.bulk.sent);
-                // A trigger or rule may drop rows; where INSERTs were asked for, that is theirs. More
-                // are stored where the script passes several at once.
+                // A trigger or rule may drop rows; where INSERTs were asked for, that is theirs.
+                // More are stored where the script passes several at once.
                 let plain = slot.bulk.into.is_some() && self.reactor.is_some();
                 if self.settings.loads && plain && reply.affected < rows {
                     let error = driver::wrong_row_count(rows, reply.affected);
@@ -218,7 +218,8 @@ impl Runtime {
             return self.send_rollback(view, index);
         }
         let failed_on = &mut self.clients[client].failed_on;
-        if !failed_on.contains(&index) {
+        failed_on.retain(|other| *other != index);
+        if !failed.rolled_back {
             failed_on.push(index);
         }
         self.failures.failed = Some(failed);
