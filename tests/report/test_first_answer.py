@@ -11,6 +11,7 @@ import pytest
 from made_up_answers import Case, Levels, analysed
 
 from dbdyno.report.answer.first import MOST_WORDS, first_answer, fitted, words_in
+from dbdyno.report.answer.measured import credit, measured_words
 from dbdyno.report.gates.gate import all_blocks
 from dbdyno.report.gates.registry import gates
 from dbdyno.report.terms.everyday import amount, open_words, size_words
@@ -164,12 +165,14 @@ CASES: dict[str, tuple[Case, str]] = {
     "a level that failed": (
         replace(MANY, failed=("memory",)),
         "Faster with wal: 4\u202f570 events a second against 401 with delete, about 11 times "
-        "as many (11 to 12). Can't tell: off. Not measured: memory.",
+        "as many (11 to 12). Can't tell: off. Not measured: memory "
+        "(the server ended while warming up).",
     ),
     "a level that was cut short": (
         replace(MANY, cut=("memory",)),
         "Faster with wal: 4\u202f570 events a second against 401 with delete, about 11 times "
-        "as many (11 to 12). Can't tell: off. Not measured: memory.",
+        "as many (11 to 12). Can't tell: off. Not measured: memory "
+        "(its run was interrupted).",
     ),
     "all failed": (
         replace(PAIR, failed=("delete", "wal")),
@@ -178,7 +181,8 @@ CASES: dict[str, tuple[Case, str]] = {
     "the baseline failed": (
         replace(PAIR, failed=("delete",)),
         "457 events a second (450 to 465) with wal at 4\xa0clients, p95 response time 16.3 ms. "
-        "Nothing was measured to compare with. Not measured: delete.",
+        "Nothing was measured to compare with. Not measured: delete "
+        "(the server ended while warming up).",
     ),
     "two of three repeats failed": (
         replace(PAIR, failed_blocks=("b1-wal", "b2-wal")),
@@ -325,7 +329,8 @@ CASES: dict[str, tuple[Case, str]] = {
             lines='leads = { cell = { journal = "memory" }, name = "In memory" }',
         ),
         "Faster with wal: 4\u202f570 events a second against 401 with delete, about 11 times "
-        "as many (11 to 12). Can't tell: off. Not measured: memory.",
+        "as many (11 to 12). Can't tell: off. Not measured: memory "
+        "(the server ended while warming up).",
     ),
     "shares": (
         replace(PAIR, primary=SHARE, outcomes=damage(27, 3)),
@@ -433,3 +438,32 @@ def test_runs_that_were_cut_short_shorten_no_window_and_no_number_of_blocks(tmp_
     shortest = min(figures.summary.window_s for figures in all_blocks(analysis))
     assert matched["Window"].text.startswith("The shortest is 4 s") and shortest < 4
     assert matched["Blocks"].text.startswith("3 blocks")
+
+
+def test_a_study_names_its_author_and_licence_or_that_it_has_none(tmp_path: Path) -> None:
+    study = analysed(tmp_path, PAIR).material.study
+
+    assert credit(study) == "No author and no licence are named."
+    assert credit(replace(study, author="N. N.")) == "By N. N. No licence is named."
+    assert credit(replace(study, licence="CC0")) == "Licence: CC0. No author is named."
+    assert credit(replace(study, author="N. N", licence="CC0")) == "By N. N. Licence: CC0."
+
+
+@pytest.mark.parametrize(
+    ("failed", "words"), [((), "all 6 runs complete"), (("wal",), "3 of 6 runs complete")]
+)
+def test_how_many_of_all_runs_are_complete_stands_beside_the_machine(
+    failed: tuple[str, ...], words: str, tmp_path: Path
+) -> None:
+    analysis = analysed(tmp_path, replace(PAIR, failed=failed))
+    assert measured_words(analysis)[-1].startswith(words)
+
+
+def test_where_nothing_the_study_asks_first_can_be_told_the_answer_names_what_can(
+    tmp_path: Path,
+) -> None:
+    lead = 'leads = { cell = { journal = "off" } }'
+    case = replace(MANY, lines=lead)
+    text = first_answer(analysed(tmp_path, case)).text
+    assert text.startswith("Can't tell whether off is faster or slower than delete"), text
+    assert "Faster: wal (11 times as many); memory (5.0 times as many)." in text

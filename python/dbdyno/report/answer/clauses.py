@@ -34,13 +34,18 @@ def contrast_sentence(contrast: Contrast, analysis: Analysis) -> str:
 
 def brief(contrast: Contrast, analysis: Analysis) -> str:
     """A further contrast behind another: `wal (7.1 times as many)`."""
+    size = brief_effect(contrast, analysis)
+    return f"{contrast.candidate} ({size})" if size else contrast.candidate
+
+
+def brief_effect(contrast: Contrast, analysis: Analysis) -> str:
+    """`7.1 times as many`, or the candidate's share; empty where they can't be compared."""
     effect = contrast.judgement.effect
     if isinstance(effect, PairedEffect):
-        size = brief_size(effect.ratio, many=analysis.metric.rate)
-        return f"{contrast.candidate} ({size})"
+        return brief_size(effect.ratio, many=analysis.metric.rate)
     if isinstance(effect, ShareEffect):
-        return f"{contrast.candidate} ({number(100 * effect.candidate.value, 2)}\u202f%)"
-    return contrast.candidate
+        return f"{number(100 * effect.candidate.value, 2)}\u202f%"
+    return ""
 
 
 def direction(contrast: Contrast, analysis: Analysis) -> str:

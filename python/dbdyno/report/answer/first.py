@@ -16,7 +16,13 @@ from dbdyno.report.analysis.comparisons import Comparison, MainEffect
 from dbdyno.report.analysis.points import Point
 from dbdyno.report.analysis.unmeasured import not_measured
 from dbdyno.report.answer.busy import end_words
-from dbdyno.report.answer.clauses import brief, cell_sentence, contrast_sentence, direction
+from dbdyno.report.answer.clauses import (
+    brief,
+    brief_effect,
+    cell_sentence,
+    contrast_sentence,
+    direction,
+)
 from dbdyno.report.answer.contrast import Contrast, level_names, of_comparison, of_factor
 from dbdyno.report.answer.expected import expected_errors
 from dbdyno.report.answer.here import answering, lacking
@@ -31,6 +37,8 @@ from dbdyno.stats import PairedEffect, ShareEffect, Verdict
 MOST_WORDS = 45
 MOST_NAMED = 3
 """Cells named one by one."""
+MOST_OF_REASON = 10
+"""Words of a reason that stands beside what was not measured."""
 
 OPEN, ALIKE = "can't tell", "no difference that matters"
 
@@ -102,7 +110,8 @@ def _warnings(analysis: Analysis) -> str:
 
 def _missing(analysis: Analysis) -> str:
     """Levels without any complete run, by name."""
-    cells = [level_names(gap.levels, analysis) for gap in not_measured(analysis) if not gap.blocks]
+    gaps = [gap for gap in not_measured(analysis) if not gap.blocks]
+    cells = [level_names(gap.levels, analysis) for gap in gaps]
     led = [lead.what.name for lead in leading(analysis) if isinstance(lead.what, Unmeasured)]
     if cells and len(cells) == len(analysis.cells):
         return ""
@@ -111,7 +120,9 @@ def _missing(analysis: Analysis) -> str:
         return ""
     more = len(names) - MOST_NAMED
     listed = "; ".join(names[:MOST_NAMED]) + (f"; {more} more" if more > 0 else "")
-    return f"Not measured: {listed}."
+    reasons = {gap.reason for gap in gaps}
+    why = reasons.pop() if cells and len(reasons) == 1 else ""
+    return f"Not measured: {listed}{f' ({why})' if 0 < words_in(why) <= MOST_OF_REASON else ''}."
 
 
 def _sentences(analysis: Analysis) -> Iterator[str | Sequence[str]]:
@@ -124,7 +135,8 @@ def _sentences(analysis: Analysis) -> Iterator[str | Sequence[str]]:
     compared = [one for one in found if one.point.counted and one.baseline.counted]
     if leads:
         for lead in leads:
-            yield _of_lead(lead, analysis)
+            yield tuple(_of_lead(lead, analysis))
+        yield from _beside_open(leads, compared, analysis)
     elif compared:
         yield from _of_compared(compared, analysis)
     elif analysis.comparisons and not found:
@@ -139,21 +151,42 @@ def _nothing(analysis: Analysis) -> Sequence[str]:
     return (f"{plain} {sentence_case(reasons[0])}.", plain) if reasons else (plain,)
 
 
-def _of_lead(lead: Led, analysis: Analysis) -> str:
+def _of_lead(lead: Led, analysis: Analysis) -> Iterator[str]:
+    """The sentence, and for a comparison a shorter one."""
     match lead.what:
         case Comparison() as comparison:
-            contrast = of_comparison(comparison, analysis, name=lead.name)
-            return contrast_sentence(contrast, analysis)
+            yield from _of_contrast(of_comparison(comparison, analysis, name=lead.name), analysis)
         case MainEffect() as effect:
-            return contrast_sentence(of_factor(effect, analysis, name=lead.name), analysis)
+            yield from _of_contrast(of_factor(effect, analysis, name=lead.name), analysis)
         case Point() as point:
-            return cell_sentence(point, analysis, name=lead.name)
+            yield cell_sentence(point, analysis, name=lead.name)
         case Rise() as rise:
-            return end_words(rise.points, analysis)
+            yield end_words(rise.points, analysis)
         case Listing() as listing:
-            return listed(listing, analysis, name=lead.name)
+            yield listed(listing, analysis, name=lead.name)
         case Unmeasured() as gap:
-            return f"{lead.name or gap.name} was not measured."
+            yield f"{lead.name or gap.name} was not measured."
+
+
+def _of_contrast(contrast: Contrast, analysis: Analysis) -> Iterator[str]:
+    yield contrast_sentence(contrast, analysis)
+    group = _group(contrast, analysis)
+    size = "" if group in (OPEN, ALIKE) else f", {brief_effect(contrast, analysis)}"
+    yield f"{contrast.name or contrast.candidate}: {group}{size}."
+
+
+def _beside_open(
+    leads: Sequence[Led], compared: Sequence[Comparison], analysis: Analysis
+) -> Iterator[Sequence[str]]:
+    """What else was compared at the highest load, where nothing that the study asks first could be
+    told."""
+    led = [lead.what for lead in leads if isinstance(lead.what, Comparison)]
+    verdicts = [comparison.judgement.verdict for comparison in led]
+    if len(led) < len(leads) or any(verdict.definite for verdict in verdicts):
+        return
+    top = max((other.point.clients for other in compared), default=0)
+    others = [other for other in compared if other.point.clients == top and other not in led]
+    yield from _others([of_comparison(other, analysis) for other in others], analysis, "")
 
 
 def _of_compared(

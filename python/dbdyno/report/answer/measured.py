@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 
+from dbdyno.model import Study
 from dbdyno.report.analysis.analyse import Analysis
-from dbdyno.report.material.imported import imports
+from dbdyno.report.material.imported import imports, not_known
 from dbdyno.report.material.material import RunMaterial
+from dbdyno.report.terms.wording import enumerated
 
 MOST_SERVERS = 4
+
+NOT_SEEN = {"server": "server", "host": "machine"}
+"""What imported results may not know and this line names of measured ones → its word here."""
 
 NAMES = {
     "clickhouse": "ClickHouse", "dolt": "Dolt", "duckdb": "DuckDB", "mariadb": "MariaDB",
@@ -34,17 +39,37 @@ def measured_on(analysis: Analysis) -> str:
     return first if first == last else f"{first} to {last}"
 
 
+def credit(study: Study) -> str:
+    """Who answers for the study, and on which terms it may be used; also what it leaves open."""
+    named = [f"By {study.author.rstrip('.')}."] if study.author else []
+    named += [f"Licence: {study.licence}."] if study.licence else []
+    lacking = [word for word in ("author", "licence") if not getattr(study, word)]
+    if lacking:
+        named.append(f"No {' and no '.join(lacking)} {'is' if len(lacking) == 1 else 'are'} named.")
+    return " ".join(named)
+
+
 def _parts(analysis: Analysis) -> Iterator[str]:
     runs = analysis.material.runs
     yield measured_on(analysis)
     yield _servers(runs)
     yield _machine(runs)
+    unknown = [word for what, word in NOT_SEEN.items() if what in not_known(runs)]
+    yield f"{enumerated(unknown)} not known" if unknown else ""
     versions = dict.fromkeys(run.manifest.versions.get("dbdyno", "") for run in runs)
     yield f"dbdyno {', '.join(filter(None, versions))}" if any(versions) else ""
-    count = len(runs)
     minutes = 0.0 if imports(runs) else _busy_s(runs) / 60
     time = f" in {minutes:.0f} min" if minutes >= 1.5 else ""
-    yield f"{count} run{'' if count == 1 else 's'}{time}"
+    yield f"{_runs(analysis)}{time}"
+
+
+def _runs(analysis: Analysis) -> str:
+    """How many runs are complete, of how many that there should be."""
+    complete = sum(run.manifest.status == "complete" for run in analysis.material.runs)
+    planned = max(len(analysis.material.plan.runs), len(analysis.material.runs))
+    if planned == 1:
+        return "1 run" if complete else "its run is not complete"
+    return f"{'all' if complete == planned else f'{complete} of'} {planned} runs complete"
 
 
 def _servers(runs: Iterable[RunMaterial]) -> str:

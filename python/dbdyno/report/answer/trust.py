@@ -26,7 +26,7 @@ GATE_WORDS = {
     "Declared": "analysis changed after the data",
     "Errors": "errors",
     "Evenness": "uneven speed",
-    "Lab": "lab took part of the machine",
+    "Lab": "dbdyno itself took processor time",
     "Load generator": "load generator near its limit",
     "Order": "order not balanced",
     "Replicas": "a replica fell behind",
@@ -80,7 +80,9 @@ def _chips(analysis: Analysis, judged: Sequence[Gate]) -> Iterator[Chip]:
     for gate in doubts[:MOST_DOUBTS]:
         words = gate.brief or GATE_WORDS.get(gate.name, gate.name.lower())
         yield Chip(words, gate.state, gate_anchor(gate))
-    fine = sum(gate.state == "ok" for gate in judged)
+    answered = [gate for gate in judged if gate.state != "not judged"]
+    fine = sum(gate.state == "ok" for gate in answered)
     more = len(doubts) - MOST_DOUBTS
     also = f", {more} more doubtful" if more > 0 else ""
-    yield Chip(f"{fine} of {len(judged)} checks fine{also}", "ok", "validity")
+    state: GateState = "ok" if fine == len(answered) else "not judged"
+    yield Chip(f"{fine} of {len(answered)} checks fine{also}", state, "validity")

@@ -98,9 +98,11 @@ def label_axis(title: str | None = None) -> alt.Y:
     return alt.Y("label:N", title=title, sort=None, axis=axis)
 
 
-def number_axis(values: Sequence[float] | None = None) -> alt.Axis:
-    """Thousands and more are shortened (40k), fractions are not (0.16, not 160m)."""
-    shown = "format(datum.value, abs(datum.value) < 1 ? '~r' : '~s')"
+def number_axis(values: Sequence[float] | None = None, *, per: float = 1.0) -> alt.Axis:
+    """Thousands and more are shortened (40k), fractions are not (0.16, not 160m); in units of
+    `per`."""
+    value = "datum.value" if per == 1.0 else f"datum.value / {per:g}"
+    shown = f"format({value}, abs({value}) < 1 ? '~r' : '~s')"
     return alt.Axis(labelExpr=shown, values=alt.Undefined if values is None else list(values))
 
 

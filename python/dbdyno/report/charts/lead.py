@@ -22,7 +22,14 @@ from dbdyno.report.charts.encoding import far_apart, log_ticks, mean_tips, named
 from dbdyno.report.charts.lead_lines import by_load
 from dbdyno.report.charts.time import over_time
 from dbdyno.report.terms.everyday import brief_size
-from dbdyno.report.terms.wording import clients_text, number, percent, quantity, sentence_case
+from dbdyno.report.terms.wording import (
+    clients_text,
+    number,
+    percent,
+    quantity,
+    sentence_case,
+    time_unit,
+)
 from dbdyno.stats import NotComparable, ShareEffect
 
 NAME = "answer"
@@ -176,6 +183,11 @@ def _ratio(point: Point, analysis: Analysis) -> tuple[str, str]:
     return brief_size(effect.ratio, many=analysis.metric.rate), "candidate"
 
 
+def _figures_px(rows: Sequence[Row]) -> int:
+    """Room for the longest figure with its ratio, which stands to the right of its mark."""
+    return 20 + 7 * max(len(str(row["text"])) for row in rows)
+
+
 def _drawing(
     rows: Sequence[Row], analysis: Analysis, *, domain: list[float], apart: bool, lines: int
 ) -> alt.LayerChart | alt.FacetChart:
@@ -185,16 +197,17 @@ def _drawing(
         type="log" if apart else "linear",
         domain=[domain[0] * 0.8, domain[1]] if apart else [0, domain[1]],
         nice=False,
-        range=[0, alt.ExprRef("max(width * 0.56, width - 250)")],
+        range=[0, alt.ExprRef(f"max(width * 0.3, width - {_figures_px(rows)})")],
     )
     ticks = [t for t in log_ticks(domain) if domain[0] <= t <= domain[1]] if apart else None
-    axis = number_axis(ticks)
+    unit, per_ns = time_unit([domain[1] * 1000]) if analysis.metric.unit == "µs" else ("", 1000.0)
+    axis = number_axis(ticks, per=per_ns / 1000)
     axis.gridOpacity = 0.6
     axis.tickCount = 5
     axis.labelOverlap = True
     if analysis.metric.share:
         axis = alt.Axis(format=".0%", tickCount=5, gridOpacity=0.6)
-    unit = "log scale" if apart else None
+    title = ", ".join(filter(None, (unit, "log scale" if apart else ""))) or None
     y = alt.Y("cell:N", sort=None, title=None, axis=None, scale=alt.Scale(padding=0))
     below = 7 + LINE * lines // 2
     shade = alt.Color(
@@ -202,7 +215,7 @@ def _drawing(
         legend=None,
         scale=alt.Scale(domain=["candidate", "open", "baseline"], range=[BLUE, BLUE, GREY]),
     )
-    x = alt.X("value:Q", scale=room, axis=axis, title=unit)
+    x = alt.X("value:Q", scale=room, axis=axis, title=title)
     names = base.mark_text(
         align="left",
         baseline="bottom",
@@ -214,7 +227,7 @@ def _drawing(
     ).encode(y=y, x=alt.value(0), text="name:N")
     marks = base.mark_point(size=80, filled=True, opacity=1, yOffset=below)
     if not apart:
-        marks = base.mark_bar(size=14, opacity=0.55, yOffset=below)
+        marks = base.mark_bar(size=14, opacity=0.4, yOffset=below)
     drawn = marks.encode(x=x, y=y, color=shade, tooltip=mean_tips(alt.Tooltip("cell:N")))
     reach = base.mark_rule(strokeWidth=2, yOffset=below).encode(
         x=alt.X("low:Q", scale=room), x2="high:Q", y=y, color=shade

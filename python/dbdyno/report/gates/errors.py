@@ -25,10 +25,12 @@ def _errors(analysis: Analysis) -> Gate:
     if errors == 0:
         none = "None but those expected" if expected else "None"
         return Gate("Errors", state, f"{none} in {count(tried)} {what}.{expected}{beyond}")
-    failed = f"{count(errors)} of {count(tried)} {what} failed ({percent(errors / tried)})"
+    share = percent(errors / tried)
+    failed = f"{count(errors)} of {count(tried)} {what} failed ({share})"
     remedy = _remedy(blocks) if errors > MOST_ERRORS * tried else ""
     tolerated = f"{percent(MOST_ERRORS)} is tolerated"
-    return Gate("Errors", state, f"{failed}; {tolerated}.{remedy}{expected}{beyond}")
+    words = f"{failed}; {tolerated}.{remedy}{expected}{beyond}"
+    return Gate("Errors", state, words, brief=f"{share} of {what} failed")
 
 
 def _remedy(blocks: Sequence[BlockFigures]) -> str:
@@ -41,6 +43,7 @@ def _remedy(blocks: Sequence[BlockFigures]) -> str:
         f" Those that belong to the load{f' ({codes}?)' if codes else ''} are declared by "
         "`[load.errors] expected`, for an import by `--expected-errors`."
     )
+
 
 
 _MOST_CODES = 3

@@ -8,7 +8,7 @@ from dbdyno.report.analysis.analyse import Analysis
 from dbdyno.report.answer.answer import answers, headline
 from dbdyno.report.answer.first import first_answer
 from dbdyno.report.answer.limits import limits
-from dbdyno.report.answer.measured import measured_words
+from dbdyno.report.answer.measured import credit, measured_words
 from dbdyno.report.answer.trust import anchor, chips, gate_anchor
 from dbdyno.report.charts import Chart
 from dbdyno.report.gates.registry import gates
@@ -162,6 +162,7 @@ def context(
         "first": first_answer(analysis),
         "chips": chips(analysis, judged),
         "measured": measured_words(analysis),
+        "credit": credit(analysis.material.study),
         "agreement": agreement(analysis),
         "compared": comparisons_shown(named["comparisons"]),
         "anchor": anchor,
