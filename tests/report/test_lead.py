@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 from pathlib import Path
 
@@ -70,7 +71,7 @@ def test_of_many_cells_the_baseline_and_both_ends_are_shown(tmp_path: Path) -> N
     shown = [str(row["cell"]) for row in chart.rows]
     assert len(shown) == MOST_ROWS
     assert {"level00", "level06", "level13"} <= set(shown)
-    assert "5 more cells below" in chart.caption
+    assert "7 more cells below" in chart.caption
 
 
 def test_nothing_measured_has_no_picture(tmp_path: Path) -> None:
@@ -111,3 +112,29 @@ def test_a_chosen_picture_without_content_leaves_the_usual_one(tmp_path: Path) -
     case = Case(JOURNAL, lambda *_: 400.0, baseline=DELETE, lines=lines)
     first = charts(analysed(tmp_path, case))[0]
     assert (first.name, first.title) == ("answer", "Throughput, events/s")
+
+
+def test_names_that_would_take_two_lines_go_without_their_factors(tmp_path: Path) -> None:
+    levels = tuple(f"a-rather-long-level-{number}" for number in range(2))
+    case = Case(
+        {"first-factor": levels, "second-factor": ("on", "off")},
+        lambda cell, _: 100.0 + 10 * int(cell["first-factor"][-1]),
+        baseline={"first-factor": levels[0], "second-factor": "on"},
+    )
+    chart = lead(analysed(tmp_path, case))
+    assert chart is not None
+    assert chart.rows[0]["name"] == "a-rather-long-level-0, on"
+
+
+def test_times_have_their_unit_on_the_axis(tmp_path: Path) -> None:
+    case = Case(
+        JOURNAL,
+        lambda cell, _: 400.0,
+        baseline={"journal": JOURNAL["journal"][0]},
+        primary='metric = "p95", better = "lower"',
+    )
+    chart = lead(analysed(tmp_path, case))
+    assert chart is not None
+    drawn = json.dumps(chart.spec())
+    assert '"title": "ms"' in drawn
+    assert "datum.value / 1000" in drawn

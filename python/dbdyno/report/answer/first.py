@@ -185,7 +185,8 @@ def _beside_open(
     if len(led) < len(leads) or any(verdict.definite for verdict in verdicts):
         return
     top = max((other.point.clients for other in compared), default=0)
-    others = [other for other in compared if other.point.clients == top and other not in led]
+    here = [other for other in compared if other.point.clients == top and other not in led]
+    others = [other for other in here if other.judgement.verdict.definite]
     yield from _others([of_comparison(other, analysis) for other in others], analysis, "")
 
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 import altair as alt
 
 from dbdyno.report.analysis.analyse import Analysis
-from dbdyno.report.analysis.points import Point
+from dbdyno.report.analysis.points import Point, label
 from dbdyno.report.analysis.shares import share_of
 from dbdyno.report.answer.contrast import level_names, metric_words
 from dbdyno.report.charts.chart import Chart, Row
@@ -33,7 +33,7 @@ from dbdyno.report.terms.wording import (
 from dbdyno.stats import NotComparable, ShareEffect
 
 NAME = "answer"
-MOST_ROWS = 9
+MOST_ROWS = 7
 """Cells shown; the others stand in the tables and charts below."""
 
 LINES_FROM = 3
@@ -49,7 +49,7 @@ BLUE, GREY = "#0072B2", "#7F7F7F"
 
 OVER_TIME = "Each second of each repeat; the shaded part is warm-up and not counted."
 
-INTERVAL = "lines: 95 % intervals over repeats"
+INTERVAL = "lines: 95 % intervals, over repeats"
 
 
 def lead(analysis: Analysis) -> Chart | None:
@@ -99,13 +99,17 @@ def _rows_chart(
     room = 4.0 if apart else 1.6
     least = min(values) / room if apart else 0.0
     most = max(values) * room
-    rows = tuple(_row(point, figure, analysis, ends=(least, most)) for point, figure in shown)
+    names = _names([point for point, _ in shown], analysis)
+    rows = tuple(
+        _row(point, figure, analysis, name=name, ends=(least, most))
+        for name, (point, figure) in zip(names, shown, strict=True)
+    )
     top = max(max(values), *(float(str(row["high"])) for row in rows))
     low = min(float(str(row["low"])) for row in rows) if apart else 0.0
-    lines = max(str(row["name"]).count("\n") for row in rows)
+    lines = names[0].count("\n")
     height = (ROW + LINE * lines) * len(rows)
     caption = "Dots" if apart else "Bars"
-    caption += f": means over repeats, {INTERVAL}"
+    caption += f": means, {INTERVAL}"
     if analysis.metric.of_trials:
         caption = "Bars: shares of all trials, lines: their 95 % intervals"
     if len(shown) < len(measured):
@@ -147,7 +151,20 @@ def _baselines(analysis: Analysis) -> list[Point]:
     return list({id(c.baseline): c.baseline for c in analysis.comparisons}.values())
 
 
-def _row(point: Point, figure: Figured, analysis: Analysis, *, ends: tuple[float, float]) -> Row:
+def _names(points: Sequence[Point], analysis: Analysis) -> list[str]:
+    """Of cells, each with as many lines as the longest, the first ones empty; without names of
+    factors if one would be too long with them."""
+    names = [level_names(point.cell.levels, analysis) for point in points]
+    if max(map(len, names)) > NAME_WIDTH:
+        names = [label(point.cell.levels, point.varying) for point in points]
+    wrapped = [textwrap.wrap(name, NAME_WIDTH) for name in names]
+    most = max(map(len, wrapped))
+    return ["\n".join([""] * (most - len(lines)) + lines) for lines in wrapped]
+
+
+def _row(
+    point: Point, figure: Figured, analysis: Analysis, *, name: str, ends: tuple[float, float]
+) -> Row:
     value, low, high = figure
     ratio, side = _ratio(point, analysis)
     if analysis.metric.share:
@@ -156,7 +173,7 @@ def _row(point: Point, figure: Figured, analysis: Analysis, *, ends: tuple[float
         shown = quantity(value, "µs") if analysis.metric.unit == "µs" else number(value)
     return {
         "cell": point.label,
-        "name": "\n".join(textwrap.wrap(level_names(point.cell.levels, analysis), NAME_WIDTH)),
+        "name": name,
         "side": side,
         "first": ends[0],
         "value": value,
@@ -236,7 +253,7 @@ def _drawing(
         x=alt.X("high:Q", scale=room), y=y, text="text:N"
     )
     layers = [drawn, reach, names, figures]
-    if any(row["side"] == "baseline" for row in rows) and len(rows) > 1:
+    if sum(row["side"] == "baseline" for row in rows) == 1 and len(rows) > 1:
         rule = (
             base.mark_rule(strokeDash=[4, 4], color=GREY, strokeWidth=1)
             .transform_filter("datum.side == 'baseline'")
