@@ -443,14 +443,17 @@ def test_runs_that_were_cut_short_shorten_no_window_and_no_number_of_blocks(tmp_
 def test_a_study_names_its_author_and_licence_or_that_it_has_none(tmp_path: Path) -> None:
     study = analysed(tmp_path, PAIR).material.study
 
-    assert credit(study) == "No author and no licence are named."
-    assert credit(replace(study, author="N. N.")) == "By N. N. No licence is named."
+    assert credit(study) == ("No author and no licence are named: ask before you print this.")
+    assert credit(replace(study, author="N. N.")) == (
+        "By N. N. No licence is named: ask before you print this."
+    )
     assert credit(replace(study, licence="CC0")) == "Licence: CC0. No author is named."
     assert credit(replace(study, author="N. N", licence="CC0")) == "By N. N. Licence: CC0."
 
 
 @pytest.mark.parametrize(
-    ("failed", "words"), [((), "all 6 runs complete"), (("wal",), "3 of 6 runs complete")]
+    ("failed", "words"),
+    [((), "nothing missing, all 6 runs complete"), (("wal",), "3 of 6 runs complete")],
 )
 def test_how_many_of_all_runs_are_complete_stands_beside_the_machine(
     failed: tuple[str, ...], words: str, tmp_path: Path

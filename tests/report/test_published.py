@@ -98,7 +98,7 @@ def test_two_figures_that_differ_in_one_factor_are_a_comparison(
     found = list(compared_with_published(told[0]))
     words = {(one.pair.cell["journal"], one.pair.cell["synchronous"]): one.word for one in found}
     assert words == {("wal", "full"): AGREES, ("delete", "normal"): DIFFERS}
-    assert "Of 2 published comparisons: agrees in 1, differs in 1." in answers(told[0])
+    assert "Of 2 published comparisons, 1 seen again; 1 contradicted." in answers(told[0])
 
 
 def test_a_direction_is_held_against_ours(tmp_path: Path) -> None:

@@ -45,7 +45,9 @@ def credit(study: Study) -> str:
     named += [f"Licence: {study.licence}."] if study.licence else []
     lacking = [word for word in ("author", "licence") if not getattr(study, word)]
     if lacking:
-        named.append(f"No {' and no '.join(lacking)} {'is' if len(lacking) == 1 else 'are'} named.")
+        verb = "is" if len(lacking) == 1 else "are"
+        ask = "" if study.licence else ": ask before you print this"
+        named.append(f"No {' and no '.join(lacking)} {verb} named{ask}.")
     return " ".join(named)
 
 
@@ -68,8 +70,10 @@ def _runs(analysis: Analysis) -> str:
     complete = sum(run.manifest.status == "complete" for run in analysis.material.runs)
     planned = max(len(analysis.material.plan.runs), len(analysis.material.runs))
     if planned == 1:
-        return "1 run" if complete else "its run is not complete"
-    return f"{'all' if complete == planned else f'{complete} of'} {planned} runs complete"
+        return "one run, complete" if complete else "its run is not complete"
+    if complete < planned:
+        return f"{complete} of {planned} runs complete"
+    return f"nothing missing, all {planned} runs complete"
 
 
 def _servers(runs: Iterable[RunMaterial]) -> str:
@@ -96,8 +100,9 @@ def _machine(runs: Iterable[RunMaterial]) -> str:
     run = next((run for run in runs if run.processors), None)
     if run is None:
         return ""
-    model = " ".join(str(run.host("processor").get("model") or "processors").split())
-    parts = [f"{run.processors} × {model}"]
+    model = " ".join(str(run.host("processor").get("model") or "").split())
+    number = f"{run.processors} processor{'' if run.processors == 1 else 's'}"
+    parts = [f"{number} ({model})" if model else number]
     memory = run.host("memory").get("total_bytes")
     if isinstance(memory, int):
         parts.append(f"{memory / 2**30:.0f} GiB")

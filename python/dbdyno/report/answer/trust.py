@@ -71,6 +71,8 @@ def _chips(analysis: Analysis, judged: Sequence[Gate]) -> Iterator[Chip]:
         if name in by_name:
             gate = by_name[name]
             words = gate.brief or counted(fewest_blocks(analysis), "repeat")
+            if gate.state == "doubtful" and not gate.brief:
+                words = f"only {words}"
             yield Chip(words, gate.state, gate_anchor(gate))
     order = {"failed": 0, "doubtful": 1}
     doubts = sorted(
@@ -80,9 +82,13 @@ def _chips(analysis: Analysis, judged: Sequence[Gate]) -> Iterator[Chip]:
     for gate in doubts[:MOST_DOUBTS]:
         words = gate.brief or GATE_WORDS.get(gate.name, gate.name.lower())
         yield Chip(words, gate.state, gate_anchor(gate))
-    answered = [gate for gate in judged if gate.state != "not judged"]
-    fine = sum(gate.state == "ok" for gate in answered)
-    more = len(doubts) - MOST_DOUBTS
-    also = f", {more} more doubtful" if more > 0 else ""
-    state: GateState = "ok" if fine == len(answered) else "not judged"
-    yield Chip(f"{fine} of {len(answered)} checks fine{also}", state, "validity")
+    fine = sum(gate.state == "ok" for gate in judged)
+    if more := max(0, len(doubts) - MOST_DOUBTS):
+        yield Chip(f"{counted(more, 'more doubt')}", "doubtful", "validity")
+    beside = (
+        "other "
+        if doubts or any(by_name[n].state != "ok" for n in HOW_OFTEN if n in by_name)
+        else ""
+    )
+    if fine:
+        yield Chip(f"{fine} {beside}check{'' if fine == 1 else 's'} fine", "ok", "validity")

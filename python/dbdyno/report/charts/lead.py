@@ -21,12 +21,11 @@ from dbdyno.report.charts.chart import Chart, Row
 from dbdyno.report.charts.encoding import far_apart, log_ticks, mean_tips, named, number_axis
 from dbdyno.report.charts.lead_lines import by_load
 from dbdyno.report.charts.time import over_time
-from dbdyno.report.terms.everyday import brief_size
+from dbdyno.report.terms.everyday import amount, brief_size
 from dbdyno.report.terms.wording import (
     clients_text,
     number,
     percent,
-    quantity,
     sentence_case,
     time_unit,
 )
@@ -47,7 +46,8 @@ NAME_WIDTH = 38
 
 BLUE, GREY = "#0072B2", "#7F7F7F"
 
-OVER_TIME = "Each second of each repeat; the shaded part is warm-up and not counted."
+OVER_TIME = "Each second of each repeat"
+SHADED = "; the shaded part is warm-up and not counted"
 
 INTERVAL = "lines: 95 % intervals, over repeats"
 
@@ -64,9 +64,9 @@ def lead(analysis: Analysis) -> Chart | None:
         if paced.rows:
             first = paced.rows[0]["key"]
             rows = tuple(row for row in paced.rows if row["key"] == first)
-            return replace(
-                paced, name=NAME, caption=OVER_TIME, rows=rows, selector=None, height=240
-            )
+            shaded = any(float(str(row["second"])) < 0 for row in rows)
+            caption = f"{OVER_TIME}{SHADED if shaded else ''}."
+            return replace(paced, name=NAME, caption=caption, rows=rows, selector=None, height=240)
     if len(loads) >= LINES_FROM and not analysis.metric.share:
         return by_load(analysis, [point for point, _ in measured], name=NAME)
     top = [entry for entry in measured if entry[0].clients == max(loads)]
@@ -96,7 +96,7 @@ def _rows_chart(
     shown = _most_telling(measured, analysis)
     values = [value for _, (value, *_) in shown]
     apart = far_apart(values)
-    room = 4.0 if apart else 1.6
+    room = 4.0 if apart else 2.5
     least = min(values) / room if apart else 0.0
     most = max(values) * room
     names = _names([point for point, _ in shown], analysis)
@@ -112,8 +112,10 @@ def _rows_chart(
     caption += f": means, {INTERVAL}"
     if analysis.metric.of_trials:
         caption = "Bars: shares of all trials, lines: their 95 % intervals"
+    if any(row["goes_on"] for row in rows):
+        caption += "; an arrow: the interval goes on"
     if len(shown) < len(measured):
-        caption += f"; {len(measured) - len(shown)} more cells below"
+        caption += f"; {len(measured) - len(shown)} more below"
     load = f" at {clients_text(shown[0][0].clients)}" if several else ""
     return Chart(
         NAME,
@@ -170,7 +172,7 @@ def _row(
     if analysis.metric.share:
         shown = percent(value)
     else:
-        shown = quantity(value, "µs") if analysis.metric.unit == "µs" else number(value)
+        shown = amount(value, "µs") if analysis.metric.unit == "µs" else number(value)
     return {
         "cell": point.label,
         "name": name,
@@ -179,6 +181,7 @@ def _row(
         "value": value,
         "low": max(low, ends[0]),
         "high": min(high, ends[1]),
+        "goes_on": high > ends[1],
         "text": f"{shown}{f' · {ratio}' if ratio else ''}",
         "clients": point.clients,
     }
@@ -189,8 +192,10 @@ def _ratio(point: Point, analysis: Analysis) -> tuple[str, str]:
     if any(point is baseline for baseline in _baselines(analysis)):
         return "baseline", "baseline"
     judgement = next((c.judgement for c in analysis.comparisons if c.point is point), None)
-    if judgement is None or isinstance(judgement.effect, NotComparable):
+    if judgement is None:
         return "", "candidate"
+    if isinstance(judgement.effect, NotComparable):
+        return "can't tell", "open"
     effect = judgement.effect
     if not judgement.verdict.definite:
         return "can't tell", "open"
@@ -253,6 +258,15 @@ def _drawing(
         x=alt.X("high:Q", scale=room), y=y, text="text:N"
     )
     layers = [drawn, reach, names, figures]
+    if any(row["goes_on"] for row in rows):
+        arrow = base.mark_point(
+            shape="triangle-right", filled=True, opacity=1, size=70, yOffset=below
+        )
+        layers.append(
+            arrow.transform_filter("datum.goes_on").encode(
+                x=alt.X("high:Q", scale=room), y=y, color=shade
+            )
+        )
     if sum(row["side"] == "baseline" for row in rows) == 1 and len(rows) > 1:
         rule = (
             base.mark_rule(strokeDash=[4, 4], color=GREY, strokeWidth=1)

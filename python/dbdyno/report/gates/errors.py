@@ -45,7 +45,6 @@ def _remedy(blocks: Sequence[BlockFigures]) -> str:
     )
 
 
-
 _MOST_CODES = 3
 
 

@@ -12,7 +12,7 @@ from dbdyno.report.terms.wording import sentence_case
 
 ADJECTIVES = {
     "busy": "busy",
-    "steal": "sharing its processors",
+    "steal": "shared",
     "throttled": "throttled",
     "virtual-machine": "virtual",
 }

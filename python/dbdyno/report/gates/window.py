@@ -14,7 +14,8 @@ def _window(analysis: Analysis) -> Gate:
         return Gate("Window", "not judged", "Trials are counted; no time was measured.")
     blocks = counted_blocks(analysis)
     shortest = min((figures.summary.window_s for figures in blocks), default=0.0)
-    brief = f"windows of {format_duration(shortest)}"
+    short = shortest < FAIR_WINDOW_S
+    brief = f"{'only ' if short else ''}{format_duration(shortest)} each"
     if any(figures.turns for figures in blocks):
         turn_s = min(turn.window_s for f in blocks for turn in f.turns.values())
         text = (
@@ -22,8 +23,8 @@ def _window(analysis: Analysis) -> Gate:
             "what a server does while the others have their turns is not seen, and slow cycles "
             '(checkpoints, vacuum, compaction) need `order = "runs"` to show.'
         )
-        return Gate("Window", "ok" if shortest >= FAIR_WINDOW_S else "doubtful", text, brief)
-    if shortest >= FAIR_WINDOW_S:
+        return Gate("Window", "doubtful" if short else "ok", text, brief)
+    if not short:
         return Gate("Window", "ok", f"At least {format_duration(shortest)}.")
     text = (
         f"The shortest is {format_duration(shortest)}: effects of slow cycles (checkpoints, "

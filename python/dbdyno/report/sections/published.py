@@ -77,14 +77,27 @@ def published_tables(analysis: Analysis) -> Iterator[Table]:
         yield Table("published-comparisons", title, _COMPARISON_COLUMNS, rows).without_empty()
 
 
+_OF_SEVERAL = {
+    AGREES: "seen again",
+    OTHER_SIZE: "in the same direction with another size",
+    DIFFERS: "contradicted",
+    OPEN: "that can't be told",
+    NOT_RUN: "not run at this scale",
+    NOT_MEASURED: "not measured",
+}
+"""What was found of a published comparison → words behind how many."""
+
+
 def agreement(analysis: Analysis) -> str | None:
     """How many published comparisons are seen again, in a sentence; `None` without any."""
     words = [one.word for one in compared_with_published(analysis)]
     if not words:
         return None
     known = (AGREES, OTHER_SIZE, DIFFERS, OPEN, NOT_RUN, NOT_MEASURED)
-    text = ", ".join(f"{word} in {words.count(word)}" for word in known if word in words)
-    return f"Of {len(words)} published comparison{'s' if len(words) > 1 else ''}: {text}."
+    shares = [f"{words.count(word)} {_OF_SEVERAL[word]}" for word in known if word in words]
+    return (
+        f"Of {len(words)} published comparison{'s' if len(words) > 1 else ''}, {'; '.join(shares)}."
+    )
 
 
 _COLUMNS = (
