@@ -35,8 +35,15 @@ _BY_CODE: Mapping[int, type[LabError]] = {
 def error_of(fatal: Fatal) -> LabError:
     """The error for a `fatal` record."""
     if fatal.kind == "script":
-        return ScriptError(fatal.message, hint=fatal.hint, traceback=fatal.traceback)
+        traceback = fatal.traceback if _names_a_line(fatal.traceback or "") else None
+        return ScriptError(fatal.message, hint=fatal.hint, traceback=traceback)
     return _BY_KIND[fatal.kind](fatal.message, hint=fatal.hint)
+
+
+def _names_a_line(traceback: str) -> bool:
+    """Whether a traceback leads to a script, and not only through the engine's own Lua."""
+    places = traceback.splitlines()[1:]
+    return any(not place.strip().startswith(("[C]:", "prelude:")) for place in places)
 
 
 def error_of_code(code: int, stderr: str) -> LabError:
