@@ -34,3 +34,18 @@ def test_builds_are_named_where_they_differ(tmp_path: Path) -> None:
     assert built_differently(built(analysis, ["openssl"], ["openssl"])) == []
     assert built_differently(built(analysis, None, ["openssl"])) == []
     assert built_differently(analysis) == []
+
+
+def test_servers_of_other_kinds_are_not_compared_by_their_builds(tmp_path: Path) -> None:
+    text = SMALL.replace('"30 s"', '"2 s"').replace('"5 s"', '"0 s"').replace("[1, 4]", "4")
+    store = write_study(tmp_path, text, World(lambda run, step, second: 100.0))
+    analysis = built(analyse(gather(store, "study")), ["openssl"], ["wolfssl"])
+    kinds = ("postgresql:18.4", "url:mariadb://root@localhost/db")
+    runs = [
+        replace(run, manifest=replace(run.manifest, provision=kind))
+        for run, kind in zip(analysis.material.runs, kinds * len(kinds) * 8, strict=False)
+    ]
+    material = replace(analysis.material, runs=tuple(runs))
+
+    assert built_differently(analysis)
+    assert built_differently(replace(analysis, material=material)) == []

@@ -3,6 +3,7 @@ difference between them."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from dbdyno.report.analysis.analyse import Analysis
@@ -11,18 +12,27 @@ from dbdyno.report.material.material import RunMaterial
 
 def built_differently(analysis: Analysis) -> list[str]:
     """One sentence where compared cells have servers of one kind that were built differently."""
-    builds: dict[tuple[str, ...], dict[str, None]] = {}
+    kinds: dict[str, dict[tuple[str, ...], dict[str, None]]] = {}
     for run in analysis.material.runs:
         features = _features(run)
         if features is not None:
+            builds = kinds.setdefault(_kind(run), {})
             builds.setdefault(features, {})[_server(run)] = None
-    if len(builds) < 2:
-        return []
     listed = [
         f"{', '.join(servers)} with {', '.join(features) or 'none of these'}"
+        for builds in kinds.values()
+        if len(builds) > 1
         for features, servers in builds.items()
     ]
-    return [f"Servers were built differently, which is part of what differs: {'; '.join(listed)}."]
+    sentence = (
+        f"Servers were built differently, which is part of what differs: {'; '.join(listed)}."
+    )
+    return [sentence] if listed else []
+
+
+def _kind(run: RunMaterial) -> str:
+    """Of a provision text, by URL or not."""
+    return re.split("[:@+]", run.manifest.provision.removeprefix("url:"))[0]
 
 
 def _features(run: RunMaterial) -> tuple[str, ...] | None:

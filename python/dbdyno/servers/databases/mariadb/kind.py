@@ -4,6 +4,7 @@ from functools import partial
 from pathlib import Path
 
 from dbdyno.servers.databases.mariadb.brand import BRAND
+from dbdyno.servers.databases.mysql.features import lacks
 from dbdyno.servers.kind import Kind
 from dbdyno.servers.protocol import Package, Server, ServerSpec, Source
 from dbdyno.servers.replication import Replication
@@ -44,6 +45,7 @@ KIND = Kind(
     maven_package=_maven_package,
     installed=BRAND.installed,
     refuses=BRAND.refuses,
+    lacks=lacks,
     installed_at=BRAND.installed_at,
     debian_package="mariadb-server",
     url_schemes=("mariadb",),

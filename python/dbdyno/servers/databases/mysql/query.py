@@ -15,7 +15,7 @@ from pymysql.cursors import DictCursor
 
 from dbdyno.errors import ConnectError, LostError, ServerError
 from dbdyno.model import only_row
-from dbdyno.servers.databases.mysql import login
+from dbdyno.servers.databases.mysql import features, login
 from dbdyno.servers.databases.mysql.login import Connection
 from dbdyno.servers.nodes import peer
 from dbdyno.servers.nodes.login import within
@@ -250,8 +250,8 @@ class Session:
 
 
 def facts(session: Session, database: str) -> Mapping[str, object]:
-    """Version, build, page size, character set, durability, TLS, and which storage engines have
-    the database's tables."""
+    """Version, build, page size, character set, durability, TLS, which storage engines have the
+    database's tables, and the libraries of a MariaDB."""
     effective = settings(session)
     version = effective["version"].partition("-")[0]
     return {
@@ -263,7 +263,7 @@ def facts(session: Session, database: str) -> Mapping[str, object]:
         "encoding": effective["character_set_server"],
         "storage_engine": effective.get("default_storage_engine"),
         "data_engines": data_engines(session, database),
-        "tls_library": effective.get("version_ssl_library"),
+        **features.libraries(effective),
         "durability": durability(effective),
     }
 
