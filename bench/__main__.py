@@ -64,9 +64,9 @@ def _facts(engine: Engine) -> Mapping[str, Any]:
     }
 
 
-def _version(said: str) -> str:
-    found = re.search(r"\d+(\.\d+)+", said)
-    return found[0] if found else said.strip()
+def _version(output: str) -> str:
+    found = re.search(r"\d+(\.\d+)+", output)
+    return found[0] if found else output.strip()
 
 
 raise SystemExit(exit_code(lambda: main(sys.argv[1:])))

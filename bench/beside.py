@@ -128,16 +128,16 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--idle", type=float, default=20.0, help="mean, seconds (default: 20)")
     parser.add_argument("--seed", type=int, help="of all spans (default: drawn)")
     parser.add_argument("command", nargs="+")
-    told = parser.parse_args(arguments)
-    if min(told.processes, told.busy, told.idle) <= 0:
+    parsed = parser.parse_args(arguments)
+    if min(parsed.processes, parsed.busy, parsed.idle) <= 0:
         raise UsageError("--processes, --busy and --idle must be above 0")
-    seed = secrets.randbits(SEED_BITS) if told.seed is None else told.seed
-    sys.stderr.write(f"beside it: {told.processes} busy processes, seed {seed}\n")
-    company = Company(told.processes, seed, told.busy, told.idle)
+    seed = secrets.randbits(SEED_BITS) if parsed.seed is None else parsed.seed
+    sys.stderr.write(f"beside it: {parsed.processes} busy processes, seed {seed}\n")
+    company = Company(parsed.processes, seed, parsed.busy, parsed.idle)
     begun = time.monotonic()
-    code = run(told.command, company)
+    code = run(parsed.command, company)
     took_s = time.monotonic() - begun
-    share = company.busy_s / (told.processes * took_s) if took_s else 0.0
+    share = company.busy_s / (parsed.processes * took_s) if took_s else 0.0
     sys.stderr.write(f"they were busy {share:.0%} of {took_s:.0f} s\n")
     return code if code >= 0 else 128 - code
 

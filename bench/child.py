@@ -59,13 +59,13 @@ def run_child(
         elapsed_s = time.monotonic() - start_s
         output.seek(0)
         complaints.seek(0)
-        said = output.read()
+        printed = output.read()
         if code != 0:
             raise MachineError(
                 f"`{argv[0]}` ended with code {code}",
-                hint=f"{' '.join(map(str, argv))}\n{(complaints.read() + said)[-2000:]}",
+                hint=f"{' '.join(map(str, argv))}\n{(complaints.read() + printed)[-2000:]}",
             )
-    return Child(said, elapsed_s, usage.ru_utime, usage.ru_stime, memory_kb)
+    return Child(printed, elapsed_s, usage.ru_utime, usage.ru_stime, memory_kb)
 
 
 def compiled(source: Path, folder: Path, *libraries: str) -> Path:

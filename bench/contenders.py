@@ -190,13 +190,13 @@ def command(script: Path) -> Contender:
                 "--json",
             ]
         )
-        said = json.loads(child.output)
+        document = json.loads(child.output)
         return {
-            "connections": float(said["clients"]),
-            "errors": float(said["errors"] + said["reconnects"]),
-            "statements_per_s": said["statements_per_s"],
-            "cpu_us": said["client_cpu_us_per_statement"],
-            "memory_in_all_kb": float(said["client_rss_peak_kb"] + child.memory_peak_kb),
+            "connections": float(document["clients"]),
+            "errors": float(document["errors"] + document["reconnects"]),
+            "statements_per_s": document["statements_per_s"],
+            "cpu_us": document["client_cpu_us_per_statement"],
+            "memory_in_all_kb": float(document["client_rss_peak_kb"] + child.memory_peak_kb),
             "elapsed_s": child.elapsed_s,
         }
 

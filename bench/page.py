@@ -98,12 +98,12 @@ def _row(run: Run, measured: Measured) -> Iterator[str]:
     if judged:
         budgets = (
             (
-                _promise(one.budget),
-                number(one.value),
-                f"{number(one.low)} – {number(one.high)}",
-                one.verdict,
+                _promise(row.budget),
+                number(row.value),
+                f"{number(row.low)} – {number(row.high)}",
+                row.verdict,
             )
-            for one in judged
+            for row in judged
         )
         yield from table(("budget", "found", "95 % interval", ""), budgets, texts=(0, 3))
         yield ""

@@ -136,7 +136,7 @@ def pooled(
     """
     poolers = count_for(clients, least)
     require(clients, poolers)
-    each = min(open_files() - _OWN_FILES, -(-clients // poolers) + _OWN_FILES)
+    files = min(open_files() - _OWN_FILES, -(-clients // poolers) + _OWN_FILES)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     addresses = [f"127.0.0.{number}" for number in range(1, poolers + 1)]
     with ExitStack() as running:
@@ -146,7 +146,7 @@ def pooled(
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))  # they inherit it
         running.callback(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
         started = [
-            running.enter_context(_pooler(target, address, each, folder)) for address in addresses
+            running.enter_context(_pooler(target, address, files, folder)) for address in addresses
         ]
         for address, (process, log) in zip(addresses, started, strict=True):
             _await(address, process, log)
@@ -177,8 +177,8 @@ def _pooler(
         )
     )
     log = folder / f"pgbouncer-{address}.log"
-    with log.open("wb") as said:
-        process = subprocess.Popen(_command(configuration), stdout=said, stderr=said)
+    with log.open("wb") as output:
+        process = subprocess.Popen(_command(configuration), stdout=output, stderr=output)
     try:
         yield process, log
     finally:

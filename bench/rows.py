@@ -417,13 +417,13 @@ def _before_and_after(
         if program
         else {}
     )
-    said = " The same statement by the raw loop, on one thread and on as many as ours has shards."
+    text = " The same statement by the raw loop, on one thread and on as many as ours has shards."
     return Row(
         f"{name}-before-and-after",
         f"Before and after, {title}, {script}",
         "The engine of the revision that `BENCH_BEFORE` names (6f96003: the last before its inside "
         "was made anew, with one shard here), and today's, with the shards it chooses and with "
-        f"one. Debian's `{script}.lua`, unchanged.{said if program else ''}",
+        f"one. Debian's `{script}.lua`, unchanged.{text if program else ''}",
         beside_earlier(where),
         _CPU,
         _by_clients(

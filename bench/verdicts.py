@@ -72,9 +72,16 @@ def rows(
     numbers = block_numbers(material)
     for length in lengths:
         for shift in shifts:
-            told = [judged(cut(material, blocks, shift)) for blocks in parts(numbers, length)]
-            verdicts = Counter(one.verdict for one in told)
-            yield Row(length, shift, verdicts, sorted(half_width(one) for one in told))
+            comparisons = [
+                judged(cut(material, blocks, shift)) for blocks in parts(numbers, length)
+            ]
+            verdicts = Counter(comparison.verdict for comparison in comparisons)
+            yield Row(
+                length,
+                shift,
+                verdicts,
+                sorted(half_width(comparison) for comparison in comparisons),
+            )
 
 
 def held(
@@ -88,15 +95,15 @@ def held(
     short = parts(numbers[:-long], length)
     for shift in shifts if short else ():
         whole = judged(cut(material, numbers[-long:], shift))
-        each = [judged(cut(material, blocks, shift)) for blocks in short]
+        short_parts = [judged(cut(material, blocks, shift)) for blocks in short]
         yield Held(
             shift,
             length=length,
             long_blocks=long,
             long=whole,
-            cuts=len(each),
-            found=sum(finds(one, whole) for one in each),
-            hold=sum(holds(one, whole) for one in each),
+            cuts=len(short_parts),
+            found=sum(finds(comparison, whole) for comparison in short_parts),
+            hold=sum(holds(comparison, whole) for comparison in short_parts),
         )
 
 
@@ -169,8 +176,8 @@ def page(found: Sequence[Row]) -> str:
         counts = [row.verdicts.get(word, 0) for word in words]
         cuts = len(row.half_widths)
         width = f"±{row.half_widths[cuts // 2]:.1%}" if cuts else MISSING
-        told = (row.blocks, f"{row.shift:+.0%}", cuts, *counts, cuts - sum(counts), width)
-        lines.append(tuple(map(str, told)))
+        figures = (row.blocks, f"{row.shift:+.0%}", cuts, *counts, cuts - sum(counts), width)
+        lines.append(tuple(map(str, figures)))
     return "\n".join(table(head, lines)) + "\n"
 
 
@@ -181,15 +188,15 @@ def held_page(found: Sequence[Held]) -> str:
     long, short = f"{first.long_blocks} blocks say", f"cuts of {first.length}"
     head = ("put upon it", long, short, "find it", "hold it")
     lines = []
-    for one in found:
-        effect = one.long.effect
-        told = one.long.verdict.value
+    for session in found:
+        effect = session.long.effect
+        text = session.long.verdict.value
         if isinstance(effect, PairedEffect):
             low, high = effect.ratio_interval
-            told += f": {effect.ratio - 1:+.1%} ({low - 1:+.1%} to {high - 1:+.1%})"
-        directed = one.long.verdict in DIRECTIONS
-        counts = (str(one.cuts), str(one.found) if directed else MISSING, str(one.hold))
-        lines.append((f"{one.shift:+.0%}", told, *counts))
+            text += f": {effect.ratio - 1:+.1%} ({low - 1:+.1%} to {high - 1:+.1%})"
+        directed = session.long.verdict in DIRECTIONS
+        counts = (str(session.cuts), str(session.found) if directed else MISSING, str(session.hold))
+        lines.append((f"{session.shift:+.0%}", text, *counts))
     return "\n".join(table(head, lines)) + "\n"
 
 

@@ -46,7 +46,9 @@ def page() -> str:
     """A table of contents, then a section a study."""
     answers, small = _answers(), _small()
     rows = [f"| [{name}](#{name}) | {study.question} |" for name, study in small.items()]
-    sections = (line for name, one in small.items() for line in _section(one, answers.get(name)))
+    sections = (
+        line for name, answer in small.items() for line in _section(answer, answers.get(name))
+    )
     return (
         "\n".join((HEAD, "| study | question |\n|---|---|", *rows, "", *sections)).rstrip() + "\n"
     )
@@ -65,7 +67,7 @@ def _entry(study: Study, answer: Mapping[str, Any] | None) -> Entry:
     return Entry(
         name=study.name,
         question=study.question,
-        measures=tuple(_measure(one) for one in known if not one["failed"]),
+        measures=tuple(_measure(answer) for answer in known if not answer["failed"]),
         source=study.source or "",
         picture=picture.name if picture.exists() else "",
         command=f"dbdyno run {study.name}",
@@ -107,7 +109,7 @@ def _section(study: Study, answer: Mapping[str, Any] | None) -> Iterator[str]:
         f"{answer['machine']}.{f' Verdicts: {verdicts}.' if verdicts else ''}\n"
     )
     if earlier := answer.get("earlier"):
-        yield f"Before: {'; '.join(_before(one, answer) for one in earlier)}.\n"
+        yield f"Before: {'; '.join(_before(before, answer) for before in earlier)}.\n"
     if answer.get("design") != design_digest(study):
         yield "The cells or the load of this scale have changed since: run again, it may differ.\n"
     if (FOLDER / f"{study.name}.svg").exists():
@@ -118,11 +120,11 @@ def _verdicts(answer: Mapping[str, Any]) -> str:
     return ", ".join(f"{word} in {count}" for word, count in answer["verdicts"].items())
 
 
-def _before(one: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+def _before(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     """Date and verdicts of an earlier answer, and whether it was to the same question."""
-    changed = "" if one.get("design") == now.get("design") else ", of other cells or load"
-    verdicts = "failed" if one["failed"] else _verdicts(one) or "no comparison"
-    return f"{one['date']} ({verdicts}{changed})"
+    changed = "" if before.get("design") == now.get("design") else ", of other cells or load"
+    verdicts = "failed" if before["failed"] else _verdicts(before) or "no comparison"
+    return f"{before['date']} ({verdicts}{changed})"
 
 
 def _needs(study: Study) -> Iterator[str]:

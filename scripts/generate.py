@@ -111,7 +111,7 @@ def page() -> str:
 def metrics_page() -> str:
     """One table a collector, by the name of its source."""
     head = METRICS_HEAD.format(python=EXAMPLE.read_text())
-    return head + "\n".join(line for one in all_collectors() for line in source(one))
+    return head + "\n".join(line for collector in all_collectors() for line in source(collector))
 
 
 def source(collector: Collector) -> Iterator[str]:

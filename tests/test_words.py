@@ -45,18 +45,17 @@ OTHERS = {
 VAGUE_NAMES = frozenset({"told", "found", "said", "one", "each"})
 
 VAGUE = {
-    "bench": 50,
-    "python/dbdyno/cli": 40,
+    "bench": 20,
+    "python/dbdyno/cli": 30,
     "python/dbdyno/collect": 10,
-    "python/dbdyno/conduct": 40,
+    "python/dbdyno/conduct": 20,
     "python/dbdyno/engine": 10,
     "python/dbdyno/formats": 10,
-    "python/dbdyno/generators": 30,
-    "python/dbdyno/report": 300,
+    "python/dbdyno/generators": 20,
+    "python/dbdyno/report": 120,
     "python/dbdyno/servers": 40,
     "python/dbdyno/stats": 10,
     "python/dbdyno/store": 10,
-    "scripts": 10,
     "tests": 30,
     "tests/bench": 20,
     "tests/cli": 70,

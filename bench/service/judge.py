@@ -34,9 +34,9 @@ def judge(rounds: Sequence[Round], *, without_way: bool) -> Judged:
 
     `without_way`: less the time that the kernel takes for it at best.
     """
-    ways = [one["way_us"] if without_way else 0.0 for one in rounds]
-    least = [one["sending_least_us"] - way for one, way in zip(rounds, ways, strict=True)]
-    most = [one["sending_most_us"] - way for one, way in zip(rounds, ways, strict=True)]
+    ways = [measured["way_us"] if without_way else 0.0 for measured in rounds]
+    least = [measured["sending_least_us"] - way for measured, way in zip(rounds, ways, strict=True)]
+    most = [measured["sending_most_us"] - way for measured, way in zip(rounds, ways, strict=True)]
     at_least, at_most = stats.arithmetic_mean(least), stats.arithmetic_mean(most)
     low = at_least.value if at_least.low is None else at_least.low
     high = at_most.value if at_most.high is None else at_most.high
@@ -47,4 +47,4 @@ def judge(rounds: Sequence[Round], *, without_way: bool) -> Judged:
 
 def mean(rounds: Sequence[Round], figure: str) -> float:
     """Of a figure over the rounds."""
-    return float(np.mean([one[figure] for one in rounds]))
+    return float(np.mean([measured[figure] for measured in rounds]))

@@ -105,13 +105,13 @@ def see(
     # before it; of the last one the script has told.
     connection, asked, carried, arrived, answered = rows[np.argsort(rows[:, 0], kind="stable")].T
     resumed = np.append(carried[1:], 0)
-    told = {}
-    for one in records:
-        if isinstance(one, Output):
-            last_asked, last_resumed = one.text.split()
-            told[int(last_asked)] = int(last_resumed)
+    counts = {}
+    for record in records:
+        if isinstance(record, Output):
+            last_asked, last_resumed = record.text.split()
+            counts[int(last_asked)] = int(last_resumed)
     for at in np.flatnonzero(np.append(np.diff(connection), 1)):
-        resumed[at] = told[int(asked[at])]
+        resumed[at] = counts[int(asked[at])]
     if summary.measured.statements != len(rows):
         raise MachineError(
             f"{summary.measured.statements} statements by the engine, {len(rows)} by the proxy"
@@ -153,5 +153,9 @@ def figures(seen: Seen) -> Mapping[str, float]:
 
 def times(summary: Summary, label: str, kind: str) -> HdrHistogram:
     """One of the summary's distributions."""
-    (found,) = [one for one in summary.histograms if (one.label, one.time) == (label, kind)]
+    (found,) = [
+        histogram
+        for histogram in summary.histograms
+        if (histogram.label, histogram.time) == (label, kind)
+    ]
     return decode(found)

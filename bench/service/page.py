@@ -53,7 +53,7 @@ def write_page(folder: Path, results: Results) -> None:
 def _machine(results: Results) -> Iterator[str]:
     facts = results.facts
     host, count = facts["host"], len(results.started)
-    way = [one["way_us"] for rounds in results.rounds.values() for one in rounds]
+    way = [measured["way_us"] for rounds in results.rounds.values() for measured in rounds]
     yield (
         f"{count} round{'s' * (count > 1)} from {results.started[0]} to {results.started[-1]}: "
         f"{host['processor']['model']}, {host['processor']['threads']} threads; kernel "

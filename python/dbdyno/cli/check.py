@@ -120,12 +120,12 @@ def check(
     if as_json:
         document = _document(loaded, plan, takes)
         added = {
-            "started": [asdict(one) for one in started],
-            "left_out": [asdict(one) for one in left_out],
+            "started": [asdict(server) for server in started],
+            "left_out": [asdict(cell) for cell in left_out],
             "not_sampled": {source: asdict(missing) for source, missing in not_sampled.items()},
             "sees": asdict(seen) if seen else None,
             "passed_on": passed_on(loaded),
-            "code": [asdict(one) for one in code],
+            "code": [asdict(named) for named in code],
             "code_was_executed": run_code,
         }
         say_json({**document, **added})
@@ -143,8 +143,8 @@ def check(
 
 def _code(code: Sequence[Code], was_executed: bool) -> Iterator[str]:
     """What a run would execute of the study's own."""
-    for number, one in enumerate(code):
-        yield f"{'code' if number == 0 else '':<8} {one.what}: {one.name}"
+    for number, named in enumerate(code):
+        yield f"{'code' if number == 0 else '':<8} {named.what}: {named.name}"
     if code and not was_executed:
         yield (
             f"{'':<8} a run executes this as you; `check` has only read it, and "
@@ -205,8 +205,8 @@ def explanation(
     for name, servers in _members(plan).items():
         yield f"members  {name}: {servers}"
     yield from (f"fault    {words}" for words in fault_words(study))
-    for one in started:
-        yield f"starts   {one.label}: {one.provision} is {one.version}"
+    for server in started:
+        yield f"starts   {server.label}: {server.provision} is {server.version}"
     tools = {cell.generator for cell in cells(study)}
     own = ", ".join(sorted(tools)) if tools <= OWN_PACE else ""
     yield f"load     {_load(study.load, own)}"
@@ -270,8 +270,8 @@ def _rough(seconds: float) -> str:
 
 def _start_servers(file: StudyFile, plan: Plan, engine: Engine) -> list[Started]:
     found = list(examine_servers(file, plan, engine))
-    _raise_all([one for one in found if isinstance(one, LabError)])
-    return [one for one in found if isinstance(one, Started)]
+    _raise_all([outcome for outcome in found if isinstance(outcome, LabError)])
+    return [outcome for outcome in found if isinstance(outcome, Started)]
 
 
 def _raise_all(errors: Sequence[LabError]) -> None:

@@ -217,15 +217,15 @@ def _earlier(
 
 def _tell(found: Mapping[str, Answer], *, as_json: bool) -> None:
     if as_json:
-        say_json({"schema": 1, "studies": {name: asdict(one) for name, one in found.items()}})
+        say_json({"schema": 1, "studies": {name: asdict(result) for name, result in found.items()}})
         return
     columns = None
     with suppress(ValueError):
         columns = width()
-    for name, one in found.items():
-        words = ", ".join(f"{verdict} in {count}" for verdict, count in one.verdicts.items())
-        state = "failed" if one.failed else words or "no comparison"
-        say(f"\n{name}  ({one.minutes:g} min; {state})")
-        say(fold(f"  {one.answer}", columns))
-        if one.report:
-            say(f"  {one.report}")
+    for name, result in found.items():
+        words = ", ".join(f"{verdict} in {count}" for verdict, count in result.verdicts.items())
+        state = "failed" if result.failed else words or "no comparison"
+        say(f"\n{name}  ({result.minutes:g} min; {state})")
+        say(fold(f"  {result.answer}", columns))
+        if result.report:
+            say(f"  {result.report}")

@@ -116,8 +116,8 @@ def compare(
             if not outcome.refused and any(_is_single(side) for side in (ours[0], theirs[0])):
                 say(_REPEAT, err=True)
     if fail_on is not None:
-        for one in outcomes:
-            _fail(one, fail_on)
+        for result in outcomes:
+            _fail(result, fail_on)
 
 
 def _is_single(side: Side) -> bool:
@@ -128,8 +128,8 @@ def _is_single(side: Side) -> bool:
 def _tell_whole(a: str, b: str, metric: str, whole: Whole) -> None:
     """What differs in all cells once, and then each cell."""
     say(f"A  {a}\nB  {b}\n")
-    each = [set(outcome.differences) for outcome in whole.outcomes.values()]
-    common = set.intersection(*each)
+    differing = [set(outcome.differences) for outcome in whole.outcomes.values()]
+    common = set.intersection(*differing)
     first = next(iter(whole.outcomes.values()))
     if common:
         say("in all cells:")

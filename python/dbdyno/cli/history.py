@@ -209,11 +209,11 @@ def _document(computed: Histories, written: dict[tuple[int, int], str]) -> dict[
     from dbdyno.report.answer.history_words import direction, names, notes
 
     series: list[dict[str, object]] = []
-    for place, one in enumerate(computed.series):
+    for place, drawn in enumerate(computed.series):
         points = [
-            _point(name, each, index in one.found.outliers)
-            for index, (name, each) in enumerate(
-                zip(names(one, computed.by), one.places, strict=True)
+            _point(name, series, index in drawn.found.outliers)
+            for index, (name, series) in enumerate(
+                zip(names(drawn, computed.by), drawn.places, strict=True)
             )
         ]
         changes = [
@@ -226,17 +226,17 @@ def _document(computed: Histories, written: dict[tuple[int, int], str]) -> dict[
                 "direction": direction(change, computed.figure),
                 "confirm": written.get((place, change.index)),
             }
-            for change in one.found.changes
+            for change in drawn.found.changes
         ]
         series.append(
             {
-                "name": one.name,
-                "clients": one.clients,
-                "anchor": one.anchor,
+                "name": drawn.name,
+                "clients": drawn.clients,
+                "anchor": drawn.anchor,
                 "points": points,
                 "changes": changes,
-                "not_searched": one.not_searched,
-                "notes": list(notes(one, computed)),
+                "not_searched": drawn.not_searched,
+                "notes": list(notes(drawn, computed)),
             }
         )
     return {
@@ -264,8 +264,13 @@ def _point(name: str, place: Place, outlier: bool) -> dict[str, object]:
         "blocks": place.blocks,
         "outlier": outlier,
         "differs_besides": [
-            {"group": one.group, "what": one.what, "before": one.a, "after": one.b}
-            for one in place.besides
+            {
+                "group": difference.group,
+                "what": difference.what,
+                "before": difference.a,
+                "after": difference.b,
+            }
+            for difference in place.besides
         ],
     }
 

@@ -283,10 +283,10 @@ def _document(store: Store, outcome: StudyOutcome, written: Written) -> dict[str
         "store": str(store.root),
         "study": outcome.folder,
         "report": str(written.page),
-        "not_measured": [asdict(one) for one in written.not_measured],
+        "not_measured": [asdict(cell) for cell in written.not_measured],
         "already": outcome.already,
         "complete": outcome.complete,
-        "left_out": [asdict(one) for one in outcome.left_out],
+        "left_out": [asdict(cell) for cell in outcome.left_out],
         "failed": [
             {"run": run.id, "reason": run.error.message if run.error else None}
             for run in outcome.failures

@@ -133,8 +133,10 @@ class _Source:
         self.count += 1
         assert {reading.metric for reading in read} <= known, "a metric that is not declared"
         fresh = [
-            Sample(now, self.collector.source, one.metric, one.instance, float(one.value))
-            for one in read
+            Sample(
+                now, self.collector.source, reading.metric, reading.instance, float(reading.value)
+            )
+            for reading in read
         ]
         self.read.add(fresh)
 

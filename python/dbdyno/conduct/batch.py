@@ -90,7 +90,7 @@ def _begin(
 ) -> Run:
     setting.observe(RunStarted(planned, attempt))
     writer = folder.writer(planned, attempt=attempt)
-    ids = tuple(each.id for each in batch)
+    ids = tuple(run.id for run in batch)
     return Run(Identity(setting, planned, writer, attempt, batch=ids))
 
 

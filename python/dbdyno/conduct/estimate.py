@@ -160,8 +160,8 @@ def _log_bytes(cell: Cell, data_bytes: float) -> float:
         return min(size_of_setting(settings.get("max_wal_size", "1GB")), data_bytes)
     if "innodb_redo_log_capacity" in settings:
         return size_of_setting(settings["innodb_redo_log_capacity"])
-    each = size_of_setting(settings.get("innodb_log_file_size", "0"))
+    file_bytes = size_of_setting(settings.get("innodb_log_file_size", "0"))
     release = tuple(map(int, re.findall(r"\d+", server.version or "")[:2]))
     if server.kind == "mariadb" and not () < release < _LOG_FILES_UNTIL:
-        return each
-    return each * size_of_setting(settings.get("innodb_log_files_in_group", "2"))
+        return file_bytes
+    return file_bytes * size_of_setting(settings.get("innodb_log_files_in_group", "2"))

@@ -34,19 +34,19 @@ def foreseen(study: Study, plan: Plan, store: Store) -> Foreseen | None:
         return None
     known = kept_noise(store)
     alike = [
-        one
-        for one in known
-        if one.place.clients in study.load.clients
-        and one.place == workplace(study, one.place.environment_id, one.place.clients)
+        before
+        for before in known
+        if before.place.clients in study.load.clients
+        and before.place == workplace(study, before.place.environment_id, before.place.clients)
     ]
     # Knowing the host takes half a second, statistics a whole one: only who needs them pays.
     here = environment_id(host_facts()) if alike else ""
-    alike = [one for one in alike if one.place.environment_id == here]
+    alike = [before for before in alike if before.place.environment_id == here]
     if not alike:
         return None
     from dbdyno.stats.power import smallest_effect
 
-    noise = max(alike, key=lambda one: one.place.clients)
+    noise = max(alike, key=lambda before: before.place.clients)
     effect = smallest_effect(
         noise.within_sd, noise.between_sd, pairs=turns_of(study), blocks=plan.blocks
     )

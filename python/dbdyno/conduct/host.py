@@ -76,7 +76,7 @@ def apply_host_of_members(
 
 def missing_of(wishes: Mapping[str, object]) -> tuple[Missing, ...]:
     """What this machine lacks for some settings, which must be valid."""
-    return tuple(each for missing in missing_of_host(wishes).values() for each in missing)
+    return tuple(lack for missing in missing_of_host(wishes).values() for lack in missing)
 
 
 def check_host(loaded: StudyFile) -> None:

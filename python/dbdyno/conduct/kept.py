@@ -95,12 +95,12 @@ def one_run_folder(store: Store, study: Study, plan: Plan) -> Iterator[OneRun]:
     """The folder of a bench, locked. Raises `StoreError` if the store can't be written."""
     with open_study_folder(store, Declared(study, plan), again=True) as folder:
         _sweep(store, but=folder.path)
-        one = OneRun(folder)
+        attempt = OneRun(folder)
         try:
-            yield one
+            yield attempt
         finally:
             folder.remove_partial()
-            if one.forgotten or not folder.has_runs():
+            if attempt.forgotten or not folder.has_runs():
                 shutil.rmtree(folder.path, ignore_errors=True)
 
 

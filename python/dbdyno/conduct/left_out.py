@@ -30,7 +30,7 @@ def lacking_cells(plan: Plan) -> tuple[LeftOut, ...]:
 
 def runs_without(plan: Plan, lacking: Sequence[LeftOut]) -> tuple[PlannedRun, ...]:
     """The runs of all other cells."""
-    keys = {levels_key(one.levels) for one in lacking}
+    keys = {levels_key(cell.levels) for cell in lacking}
     return tuple(run for run in plan.runs if levels_key(run.cell.levels) not in keys)
 
 
@@ -38,7 +38,7 @@ def why_nothing_to_run(
     plan: Plan, baseline: Mapping[str, str], lacking: Sequence[LeftOut]
 ) -> MachineError | None:
     """The error where no cell is left, or none that others are compared with; `None`: measure."""
-    every, keys = _cells(plan), {levels_key(one.levels) for one in lacking}
+    every, keys = _cells(plan), {levels_key(cell.levels) for cell in lacking}
     bases = {
         key
         for cell in every.values()
@@ -47,20 +47,20 @@ def why_nothing_to_run(
     }
     if not lacking or (keys < every.keys() and not (bases and bases <= keys)):
         return None
-    things = dict.fromkeys(missing for one in lacking for missing in one.missing)
+    things = dict.fromkeys(missing for cell in lacking for missing in cell.missing)
     first = next(iter(things)).what
     if keys < every.keys():
         named = ", ".join(f"`{level}`" for level in baseline.values())
         first = f"nothing can be compared, since the baseline ({named}) can't be run here: {first}"
-    return MachineError(first, hint="\n".join(f"{each.what}: {each.cure}" for each in things))
+    return MachineError(first, hint="\n".join(f"{lack.what}: {lack.cure}" for lack in things))
 
 
 def _missing(wishes: Mapping[str, object]) -> tuple[Missing, ...]:
     """Named after the setting."""
     return tuple(
-        Missing(f"host.{name}: {each.what}", each.cure)
+        Missing(f"host.{name}: {lack.what}", lack.cure)
         for name, missing in missing_of_host(wishes).items()
-        for each in missing
+        for lack in missing
     )
 
 

@@ -129,7 +129,9 @@ def _check_names(loaded: StudyFile) -> None:
     factors = [factor for factor in loaded.study.factors if len(factor.levels) > 1]
     longest = sum(max(len(level.name) for level in factor.levels) + 1 for factor in factors)
     if longest > _LONGEST_NAME:
-        factor = max(factors, key=lambda each: max(len(level.name) for level in each.levels))
+        factor = max(
+            factors, key=lambda candidate: max(len(level.name) for level in candidate.levels)
+        )
         raise loaded.error(
             ("factor", factor.name),
             f"the names of a cell's levels have {longest} characters together; a run's folder is "

@@ -108,10 +108,10 @@ def limits(
 
 
 def _files(plan: EnginePlan, cure: str) -> Limit:
-    each = f"an engine process ({plan.processes} of them)" if plan.processes > 1 else "the engine"
+    who = f"an engine process ({plan.processes} of them)" if plan.processes > 1 else "the engine"
     return Limit(
         "open-files",
-        f"open files of {each}",
+        f"open files of {who}",
         plan.open_files,
         plan.open_files_limit,
         f"{cure}, or a higher hard limit: `ulimit -Hn`, LimitNOFILE, limits.conf",

@@ -42,9 +42,9 @@ class Refusals:
             return None
         failure = last[0].error
         assert failure is not None, "a refused run has an error"
-        if len({_words(one) for one in last}) > 1:
+        if len({_words(run) for run in last}) > 1:
             return None
-        named = " and ".join(one.id for one in last)
+        named = " and ".join(run.id for run in last)
         message = f"{_NOT_TRIED}: {named} were refused in the same words: {failure.message}"
         return error_of(failure, message=message)
 

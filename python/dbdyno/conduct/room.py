@@ -98,12 +98,12 @@ def _limits(cell: Cell, load: Load, machine: MachineLimits, engine: Engine) -> I
         if "network" not in cell.host or limit.code not in _OF_THE_HOST_S_NETWORK:
             yield limit
     if wish := proxy_wish(cell):
-        each = find_proxy(wish.kind).most_clients(wish.settings)
+        of_process = find_proxy(wish.kind).most_clients(wish.settings)
         yield Limit(
             "proxy",
-            f"clients of {wish.processes} × {wish.kind} ({each:,} each)",
+            f"clients of {wish.processes} × {wish.kind} ({of_process:,} each)",
             clients,
-            wish.processes * each,
+            wish.processes * of_process,
             "more `processes` of the proxy, or a higher hard limit: `ulimit -Hn`",
         )
         yield Limit(

@@ -23,17 +23,20 @@ def keep_samples(
     """Writes all samples, and those that a program reported of itself (`tool_samples`); returns for
     each source the cost of sampling, and why it, or some of it, was not read. Raises
     `StoreError`."""
-    known = {name: metrics for each in samplers for name, metrics in each.metrics().items()}
-    samples = (sample for each in samplers for sample in each.samples())
+    known = {name: metrics for sampler in samplers for name, metrics in sampler.metrics().items()}
+    samples = (sample for sampler in samplers for sample in sampler.samples())
     writer.metrics((*samples, *tool_samples), known | dict(tool_metrics or {}))
     collected: dict[str, Mapping[str, object]] = {}
-    for each in samplers:
-        collected |= {name: asdict(cost) for name, cost in each.costs().items()}
-        for name, why in each.missing.items():
+    for sampler in samplers:
+        collected |= {name: asdict(cost) for name, cost in sampler.costs().items()}
+        for name, why in sampler.missing.items():
             collected[name] = {**collected.get(name, {}), **asdict(why)}
-    for one in own:
-        proof = {"file": one.file, "sha256": one.sha256}
-        collected[one.collector.source] = {**collected.get(one.collector.source, {}), **proof}
+    for collector in own:
+        proof = {"file": collector.file, "sha256": collector.sha256}
+        collected[collector.collector.source] = {
+            **collected.get(collector.collector.source, {}),
+            **proof,
+        }
     return collected
 
 
@@ -70,10 +73,10 @@ class Stopwatch:
 
 
 def _served_s(samplers: Sequence[Sampler]) -> float | None:
-    return total_s(each.server_cpu_s() for each in samplers)
+    return total_s(sampler.server_cpu_s() for sampler in samplers)
 
 
 def _lab_cpu_s(samplers: Sequence[Sampler]) -> float:
     used = resource.getrusage(resource.RUSAGE_SELF)
-    programs_s = sum(each.programs_cpu_s() for each in samplers)
+    programs_s = sum(sampler.programs_cpu_s() for sampler in samplers)
     return used.ru_utime + used.ru_stime + programs_s

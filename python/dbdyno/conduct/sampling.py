@@ -49,7 +49,7 @@ def chosen_collectors(
     scope: Scope, asked: Collection[str], own: Sequence[OwnCollector]
 ) -> tuple[Collector, ...]:
     """Collectors of a scope: those always used, those asked for, and the user's own."""
-    files = (one.collector for one in own)
+    files = (file.collector for file in own)
     return (*collectors(scope, asked), *(file for file in files if file.scope == scope))
 
 
@@ -117,8 +117,8 @@ def check_metrics(loaded: StudyFile, own: Sequence[OwnCollector] = ()) -> None:
 
 def _known(own: Sequence[OwnCollector]) -> Mapping[str, tuple[str, ...]]:
     """Source → its metrics."""
-    every = (*all_collectors(), *(one.collector for one in own))
-    found = {one.source: one.metrics for one in every}
+    every = (*all_collectors(), *(file.collector for file in own))
+    found = {collector.source: collector.metrics for collector in every}
     found |= {generator.name: generator.metrics for generator in generators().values()}
     return {source: tuple(metric.name for metric in metrics) for source, metrics in found.items()}
 

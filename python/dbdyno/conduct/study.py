@@ -141,7 +141,7 @@ def _to_run(
     others = tuple(run for run in plan.runs if run.id not in ids)
     absent = folder.missing(batches(plan, others)) if others else ()
     levels = [run.cell.levels for run in absent]
-    left_out = tuple(one for one in lacking if one.levels in levels)
+    left_out = tuple(cell for cell in lacking if cell.levels in levels)
     refusal = why_nothing_to_run(plan, loaded.study.design.baseline, left_out)
     if refusal is not None:
         raise refusal

@@ -284,7 +284,7 @@ def _total(parts: Iterable[_Sum]) -> _Sum:
     """Adds two records field by field."""
 
     def both(first: _Sum, second: _Sum) -> _Sum:
-        names = [each.name for each in fields(first)]
+        names = [part.name for part in fields(first)]
         added = {name: add(getattr(first, name), getattr(second, name)) for name in names}
         return replace(first, **added)
 

@@ -241,9 +241,9 @@ def put_back(pristine: Path, folder: Path) -> None:
         os.chown(target, owner.st_uid, owner.st_gid)
 
 
-def _same(one: Path, other: Path) -> bool:
-    a, b = one.stat(), other.stat()
-    if one.is_dir():
+def _same(first: Path, other: Path) -> bool:
+    a, b = first.stat(), other.stat()
+    if first.is_dir():
         return other.is_dir()
     return (a.st_size, a.st_mtime_ns) == (b.st_size, b.st_mtime_ns)
 

@@ -119,7 +119,7 @@ class Fio:
 def outcome(report: Mapping[str, Any], command_line: Sequence[str]) -> ToolOutcome:
     """Parses fio's JSON. Raises `KeyError` if something is missing."""
     jobs: Sequence[Mapping[str, Any]] = report["jobs"]
-    kinds = [one for job in jobs for _, one in _directions(job)]
+    kinds = [direction for job in jobs for _, direction in _directions(job)]
     done = [kind for kind in kinds if _ios(kind)]
     only = done[0] if len(done) == 1 else None
     return ToolOutcome(
@@ -158,7 +158,7 @@ def _times(direction: Mapping[str, Any]) -> tuple[str, Mapping[str, Any], float]
         for key, units in ((f"{name}_ns", 1000.0), (name, 1.0)):  # Releases 3 and 2.
             if direction.get(key, {}).get("max"):
                 found.append((name, direction[key], units))
-    with_ranks = [one for one in found if one[1].get("percentile")]
+    with_ranks = [log for log in found if log[1].get("percentile")]
     return (with_ranks or found or [("", {}, 1.0)])[0]
 
 
@@ -168,12 +168,12 @@ def _warnings(
     """How it measured, where that is not as usual."""
     if any(way == _MIXED for job in jobs for way, _ in _directions(job)):
         yield "fio told reads, writes and trims together (unified_rw_reporting)"
-    names = {_times(one)[0] for one in done}
+    names = {_times(direction)[0] for direction in done}
     if "" in names:
         yield "fio took no response times (gtod_reduce, disable_clat)"
     if _TOTAL in names:
         yield "response times are fio's total ones (lat: with the time to submit), not completion"
-    dropped = sum(int(one.get("drop_ios", 0)) for one in done)
+    dropped = sum(int(direction.get("drop_ios", 0)) for direction in done)
     if dropped:
         yield f"fio dropped {dropped} reads and writes that ended outside of its window"
 
@@ -199,17 +199,19 @@ def document(output: str) -> Mapping[str, Any]:
 
 def _figures(jobs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, float]]:
     """Rates over all jobs, and of each: `read_iops`, `read_iops.<job>`, `read_us_p99.<job>`."""
-    by_way = [(way, one, str(job["jobname"])) for job in jobs for way, one in _directions(job)]
-    ways = dict.fromkeys(way for way, one, _ in by_way if way in _LOGGED or _ios(one))
+    by_way = [
+        (way, direction, str(job["jobname"])) for job in jobs for way, direction in _directions(job)
+    ]
+    ways = dict.fromkeys(way for way, direction, _ in by_way if way in _LOGGED or _ios(direction))
     for way in ways:
-        of_way = [(one, name) for its, one, name in by_way if its == way]
-        yield f"{way}_iops", sum(float(one["iops"]) for one, _ in of_way)
-        yield f"{way}_bytes_per_s", sum(_bytes_per_s(one) for one, _ in of_way)
-        for one, name in of_way:
-            if not _ios(one):
+        of_way = [(direction, name) for its, direction, name in by_way if its == way]
+        yield f"{way}_iops", sum(float(direction["iops"]) for direction, _ in of_way)
+        yield f"{way}_bytes_per_s", sum(_bytes_per_s(direction) for direction, _ in of_way)
+        for direction, name in of_way:
+            if not _ios(direction):
                 continue
-            yield f"{way}_iops.{name}", float(one["iops"])
-            for what, value in _latency(one).items():
+            yield f"{way}_iops.{name}", float(direction["iops"])
+            for what, value in _latency(direction).items():
                 yield f"{way}_us_{what}.{name}", value
     for job in jobs:
         syncs = job.get("sync", {}).get("total_ios", 0)
@@ -249,7 +251,7 @@ def _lasted_ns(log: Path) -> int:
 def _threads(report: Mapping[str, Any]) -> list[str]:
     """The job of each of fio's threads, in its order: a job may have several (`numjobs`)."""
     shared = report.get("global options", {}).get("numjobs", 1)
-    jobs = [(str(one["jobname"]), one.get("job options", {})) for one in report["jobs"]]
+    jobs = [(str(job["jobname"]), job.get("job options", {})) for job in report["jobs"]]
     return [name for name, own in jobs for _ in range(int(own.get("numjobs", shared)))]
 
 
@@ -268,7 +270,7 @@ def rates_by_second(log: Path, origin_ns: int, threads: Sequence[str]) -> Iterat
             key = job, f"{_LOGGED[way]}_iops", middle_ms // 1000 + 1
             sums.setdefault(key, {}).setdefault(number, []).append(value)
     for (job, metric, second), values in sorted(sums.items()):
-        rate = sum(sum(each) / len(each) for each in values.values())
+        rate = sum(sum(of_thread) / len(of_thread) for of_thread in values.values())
         yield Sample(origin_ns + second * 10**9, "fio", metric, job, rate)
 
 

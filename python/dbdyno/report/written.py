@@ -118,7 +118,7 @@ def _write(
             hint="name another place with --out",
         ) from error
     kinds = tuple(chart.kind for chart in analysis.material.study.charts)
-    shown = [one.name for one in drawn[:wanted]]
+    shown = [chart.name for chart in drawn[:wanted]]
     shown = [name for name in shown if name.startswith(kinds)] or shown
     picture = folder / f"{shown[0]}.svg" if shown else None
     return Written(

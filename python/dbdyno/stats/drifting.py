@@ -78,6 +78,6 @@ def _residuals(x: Array, least: int) -> Array:
             between = (sums[j] - sums[i]) ** 2 / (j - i)
         pairs = sums[i] ** 2 / i + between + (sums[n] - sums[j]) ** 2 / (n - j)
         pairs = np.where(j - i >= least, pairs, -np.inf)
-        one, two = np.unravel_index(int(pairs.argmax()), pairs.shape)
-        edges = [int(first[one]), int(first[two])]
+        earlier, two = np.unravel_index(int(pairs.argmax()), pairs.shape)
+        edges = [int(first[earlier]), int(first[two])]
     return np.concatenate([part - part.mean() for part in np.split(x, edges)])

@@ -17,9 +17,9 @@ def unpaired_effect(baseline: ArrayLike, candidate: ArrayLike) -> PairedEffect |
     before = np.asarray(baseline, dtype=np.float64)
     after = np.asarray(candidate, dtype=np.float64)
     if min(before.size, after.size) < 2:
-        each = "one run a side holds no spread"
+        no_spread = "one run a side holds no spread"
         few = f"of {before.size} against {after.size} runs, a side of one holds no spread"
-        reason = each if before.size == after.size else few
+        reason = no_spread if before.size == after.size else few
         return NotComparable(f"{reason}, so no interval can be given")
     if not ((before > 0).all() and (after > 0).all()):
         return NotComparable("a run has a value that isn't above zero, so no ratio exists")

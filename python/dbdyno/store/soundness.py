@@ -154,12 +154,12 @@ def _check(value: object, file: Path, place: str) -> None:
         if not math.isfinite(value) or not 0 <= value < _LARGEST:
             raise not_written(file, f"`{place}` is {value}")
     elif is_dataclass(value):
-        for each in fields(value):
-            if each.name not in _FREE:
-                _check(getattr(value, each.name), file, f"{place}.{each.name}".lstrip("."))
+        for key in fields(value):
+            if key.name not in _FREE:
+                _check(getattr(value, key.name), file, f"{place}.{key.name}".lstrip("."))
     elif isinstance(value, Mapping):
-        for name, one in value.items():
-            _check(one, file, f"{place}.{name}")
+        for name, part in value.items():
+            _check(part, file, f"{place}.{name}")
     elif isinstance(value, tuple | list):
-        for number, one in enumerate(value):
-            _check(one, file, f"{place}.{number}")
+        for number, part in enumerate(value):
+            _check(part, file, f"{place}.{number}")

@@ -44,7 +44,9 @@ class StudyFolder:
         """
         sound = self.stored.survey(whole=True).runs
         kept = {name: run.manifest for name, run in sound.items()}
-        attempts = {name: one.attempt for name, one in kept.items() if one.status == "complete"}
+        attempts = {
+            name: stored.attempt for name, stored in kept.items() if stored.status == "complete"
+        }
         return tuple(
             run
             for batch in batches

@@ -50,7 +50,10 @@ class _Names:
         if self.many:
             return {}
         threads = (
-            one for pid, count in counts.items() if count > 1 for one in threads_of(pid, count)
+            thread
+            for pid, count in counts.items()
+            if count > 1
+            for thread in threads_of(pid, count)
         )
         return self.threads.of({thread: self._of(thread, path) for thread, path in threads})
 

@@ -84,7 +84,7 @@ class _Tables:
     lacks: Missing | None = None
 
     def sample(self) -> Iterable[Reading]:
-        rows = (row for each in self.statements for row in self.session.rows(each))
+        rows = (row for statement in self.statements for row in self.session.rows(statement))
         return [reading for row in rows for reading in _readings(row)]
 
     def close(self) -> None:

@@ -108,8 +108,8 @@ def against_itself(material: Material, points: tuple[Point, ...]) -> Iterator[Co
     repeated = twice(material.study)
     if repeated is None:
         return iter(())
-    one, other = ([p for p in points if p.cell.levels == cell.levels] for cell in repeated)
-    pairs = [(again, point) for point in one for again in other if again.step == point.step]
+    first, other = ([p for p in points if p.cell.levels == cell.levels] for cell in repeated)
+    pairs = [(again, point) for point in first for again in other if again.step == point.step]
     return compare(pairs, material.study)
 
 
@@ -126,11 +126,13 @@ def compare(pairs: Sequence[tuple[Point, Point]], study: Study) -> Iterator[Comp
         yield from _compare_shares(pairs, primary)
         return
     found = [effect_between(point, baseline, primary.metric) for point, baseline in pairs]
-    for (point, baseline), judgement, one in zip(
-        pairs, judged_family([one.effect for one in found], study), found, strict=True
+    for (point, baseline), judgement, effect in zip(
+        pairs, judged_family([effect.effect for effect in found], study), found, strict=True
     ):
-        left_out = {**baseline.why_left_out(), **point.why_left_out(), **one.dropped}
-        yield Comparison(point, baseline, judgement, one.blocks, left_out, one.turns, one.set_aside)
+        left_out = {**baseline.why_left_out(), **point.why_left_out(), **effect.dropped}
+        yield Comparison(
+            point, baseline, judgement, effect.blocks, left_out, effect.turns, effect.set_aside
+        )
 
 
 def _compare_shares(pairs: Sequence[tuple[Point, Point]], primary: Primary) -> Iterator[Comparison]:
@@ -252,8 +254,10 @@ def _within(pairs: Sequence[Found], weights: np.ndarray) -> Within | None:
     known = [e.within for e in effects if isinstance(e, PairedEffect) and e.within is not None]
     if not known or len(known) < len(pairs):
         return None
-    variance = sum(float(w) ** 2 * one.variance for w, one in zip(weights, known, strict=True))
-    return Within(variance, min(one.degrees for one in known))
+    variance = sum(
+        float(w) ** 2 * spread.variance for w, spread in zip(weights, known, strict=True)
+    )
+    return Within(variance, min(spread.degrees for spread in known))
 
 
 def _depends(
@@ -347,12 +351,12 @@ def _turns_effect(
     for block in together:
         rounds = sorted(ours[block].turns.keys() & theirs[block].turns.keys())
         spoilt = disturbed(theirs[block], ours[block], rounds)
-        kept = [one for one in rounds if one not in spoilt]
+        kept = [turn for turn in rounds if turn not in spoilt]
         notes += [
-            f"block {block}, round {one + 1}: {spoilt[one]}" for one in rounds if one in spoilt
+            f"block {block}, round {turn + 1}: {spoilt[turn]}" for turn in rounds if turn in spoilt
         ]
         if kept:
-            sides = [[side[block].turns[one] for one in kept] for side in (theirs, ours)]
+            sides = [[side[block].turns[turn] for turn in kept] for side in (theirs, ours)]
             base, candidate = ([read(turn) for turn in side] for side in sides)
             pairs[block] = Pairs(base, candidate, _speeds(sides))
         else:
@@ -377,8 +381,8 @@ def _without_turns(
 def _alternated(a: BlockFigures, b: BlockFigures) -> bool:
     """Whether the two had their turns alternately: what each did between its first and its last
     overlaps, since rounds come in mirrored pairs."""
-    first = max(min(turn.start_unix_ns for turn in one.turns.values()) for one in (a, b))
-    last = min(max(turn.drained_unix_ns for turn in one.turns.values()) for one in (a, b))
+    first = max(min(turn.start_unix_ns for turn in block.turns.values()) for block in (a, b))
+    last = min(max(turn.drained_unix_ns for turn in block.turns.values()) for block in (a, b))
     return first < last
 
 

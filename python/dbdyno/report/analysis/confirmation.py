@@ -40,7 +40,7 @@ def confirmation(before: Session, after: Session, primary: Primary) -> Confirmat
     if (before.kind, before.version) == (after.kind, after.version):
         version = f"{after.kind} {after.version}".strip()
         return f"both sides ran {version}: what changed is not the version of the server"
-    if any(one.study.text.startswith(ONE_CALL) for one in (before, after)):
+    if any(session.study.text.startswith(ONE_CALL) for session in (before, after)):
         return "it was measured by `dbdyno bench`, which has no study file"
     try:
         ours, theirs = _document(after), _document(before)

@@ -106,9 +106,9 @@ def _other_length(a: Side, b: Side) -> Iterator[Difference]:
     """Where a text does not say what ended the run: a number of events, if that is the same, or
     time."""
     ours, theirs = ([f.summary for p in side.points for f in p.counted] for side in (a, b))
-    if not ours or not theirs or {one.events for one in ours} == {one.events for one in theirs}:
+    if not ours or not theirs or {load.events for load in ours} == {load.events for load in theirs}:
         return
-    lengths = [median(one.window_s for one in side) for side in (ours, theirs)]
+    lengths = [median(load.window_s for load in side) for side in (ours, theirs)]
     if max(lengths) > _ALIKE * min(lengths):
         yield Difference("load", "window", *(f"{length:.3g} s" for length in lengths))
 

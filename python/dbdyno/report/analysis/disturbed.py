@@ -9,16 +9,16 @@ from dbdyno.stats import changed, stolen
 
 def disturbed(a: BlockFigures, b: BlockFigures, rounds: Sequence[int]) -> dict[int, str]:
     """Round → why its pair of turns is set aside; others count."""
-    speeds = [_around(a.turns[one]) + _around(b.turns[one]) for one in rounds]
+    speeds = [_around(a.turns[turn]) + _around(b.turns[turn]) for turn in rounds]
     found = dict(zip(rounds, changed(speeds), strict=True))
     for lost, what in ((_steal_s, "stolen"), (_held_back_s, _HELD_BACK)):
         shares = [
-            max(_share(side.turns[one], lost(side.turns[one]), side.cpus) for side in (a, b))
-            for one in rounds
+            max(_share(side.turns[turn], lost(side.turns[turn]), side.cpus) for side in (a, b))
+            for turn in rounds
         ]
         reasons = zip(rounds, stolen(shares, what), strict=True)
-        found.update((one, why) for one, why in reasons if why)
-    return {one: why for one, why in found.items() if why is not None}
+        found.update((turn, why) for turn, why in reasons if why)
+    return {turn: why for turn, why in found.items() if why is not None}
 
 
 def _around(turn: TurnResult) -> list[float]:

@@ -125,17 +125,19 @@ def histories(sessions: Sequence[Session], asked: Asked) -> Histories:
     groups = list(_grouped(chosen, by).values())
     alone = len(groups) == 1
     made = [
-        one for group in groups if (one := _series(group, sessions, asked, by, alone)) is not None
+        series
+        for group in groups
+        if (series := _series(group, sessions, asked, by, alone)) is not None
     ]
-    if not any(one.places for one in made):
-        why = next((why for one in made for why in one.left_out), "no run is complete")
+    if not any(series.places for series in made):
+        why = next((why for series in made for why in series.left_out), "no run is complete")
         raise UsageError(
             f"no point has a figure `{asked.metric}`: {why}",
             hint="the studies' reports say what was measured",
         )
-    level = LEVEL / max(1, sum(len(one.places) > 1 for one in made))
+    level = LEVEL / max(1, sum(len(series.places) > 1 for series in made))
     return Histories(
-        asked, by, figure, tuple(_searched(one, asked, by, level) for one in made), level
+        asked, by, figure, tuple(_searched(series, asked, by, level) for series in made), level
     )
 
 
@@ -156,7 +158,7 @@ def _grouped(sessions: Iterable[Session], by: str) -> dict[tuple[object, ...], l
         kind = session.kind if by == "version" else ""
         groups.setdefault((kind, left, session.point.clients), []).append(session)
     for group in groups.values():
-        group.sort(key=lambda one: _order(one, by))
+        group.sort(key=lambda session: _order(session, by))
     return groups
 
 
@@ -188,8 +190,8 @@ def _series(
     places = places if asked.last is None else places[-asked.last :]
     anchor_name = None
     if anchors:
-        one = anchors[-1]
-        anchor_name = f"{one.point.label} ({f'{one.kind} {one.version}'.strip()})"
+        anchored = anchors[-1]
+        anchor_name = f"{anchored.point.label} ({f'{anchored.kind} {anchored.version}'.strip()})"
     return Series(
         _name(group[-1], by),
         group[-1].point.clients,
@@ -197,7 +199,7 @@ def _series(
         anchor_name,
         why_not,
         {
-            reason: tuple(one.side.name for why, one in left_out if why == reason)
+            reason: tuple(session.side.name for why, session in left_out if why == reason)
             for reason in dict.fromkeys(why for why, _ in left_out)
         },
     )
@@ -219,14 +221,16 @@ def where(session: Session, by: str) -> str:
 
 
 def _check_versions(group: Sequence[Session]) -> None:
-    for one in group:
-        if not one.version:
+    for session in group:
+        if not session.version:
             raise UsageError(
-                f"`{one.side.name}`: its runs tell no version of a server",
+                f"`{session.side.name}`: its runs tell no version of a server",
                 hint="--by date orders them by when they were run",
             )
-    for (_, version), same in groupby(group, key=lambda one: (str(one.folder), one.version)):
-        names = [one.point.label for one in same]
+    for (_, version), same in groupby(
+        group, key=lambda session: (str(session.folder), session.version)
+    ):
+        names = [session.point.label for session in same]
         if len(names) > 1:
             raise UsageError(
                 f"the cells `{'` and `'.join(names)}` of one study are both of {version}",
@@ -238,16 +242,16 @@ def _measured_alike(
     group: Sequence[Session],
 ) -> tuple[list[Session], list[tuple[str, Session]]]:
     """Those measured as the one that was measured last, and why the others are not."""
-    newest = max(group, key=lambda one: one.began_unix_s)
+    newest = max(group, key=lambda session: session.began_unix_s)
     kept: list[Session] = []
     left_out: list[tuple[str, Session]] = []
-    for one in group:
-        found = [d for d in differences(one.side, newest.side) if d.group in MEASURED_OTHERWISE]
+    for session in group:
+        found = [d for d in differences(session.side, newest.side) if d.group in MEASURED_OTHERWISE]
         if found:
             text = "; ".join(f"{d.what}: {d.a} → {d.b}" for d in found)
-            left_out.append((f"measured otherwise than later ({text})", one))
+            left_out.append((f"measured otherwise than later ({text})", session))
         else:
-            kept.append(one)
+            kept.append(session)
     return kept, left_out
 
 
@@ -261,23 +265,25 @@ def _anchors(
     if asked.anchor == NO_ANCHOR:
         return None, "no anchor was asked for"
     held: list[Session] = []
-    for one in group:
+    for session in group:
         named = (
-            one.study.design.baseline
+            session.study.design.baseline
             if asked.anchor is None
-            else named_levels(one.study, asked.anchor)
+            else named_levels(session.study, asked.anchor)
         )
-        levels = {**one.levels, **named}
+        levels = {**session.levels, **named}
         found = [
             other
             for other in everything
-            if other.folder == one.folder
+            if other.folder == session.folder
             and other.levels == levels
-            and other.point.clients == one.point.clients
+            and other.point.clients == session.point.clients
         ]
         if not named or not found:
-            text = f"`{label(levels, varying(one.study))}`" if named else "baseline"
-            return _without(asked, f"{one.side.name} holds no {text} beside {one.point.label}")
+            text = f"`{label(levels, varying(session.study))}`" if named else "baseline"
+            return _without(
+                asked, f"{session.side.name} holds no {text} beside {session.point.label}"
+            )
         held.append(found[0])
     fixed = {_identity(anchor): anchor for anchor in held}
     if len(fixed) > 1:
@@ -346,7 +352,7 @@ def _with_differences(places: Sequence[Place]) -> tuple[Place, ...]:
     extended = list(places[:1])
     for before, place in pairwise(places):
         found = differences(before.session.side, place.session.side)
-        besides = tuple(one for one in found if one.group != "server")
+        besides = tuple(difference for difference in found if difference.group != "server")
         extended.append(replace(place, besides=besides))
     return tuple(extended)
 

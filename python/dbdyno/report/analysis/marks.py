@@ -128,9 +128,9 @@ def reset_marks(run: RunMaterial) -> Iterator[Mark]:
     for (source, metric), there in run.samples.series.items():
         if not run.samples.is_counter(source, metric):
             continue
-        for one in there.values():
-            for place in np.flatnonzero(resets(one.values)):
-                key = source, int(one.unix_ns[place]), int(one.unix_ns[place + 1])
+        for mark in there.values():
+            for place in np.flatnonzero(resets(mark.values)):
+                key = source, int(mark.unix_ns[place]), int(mark.unix_ns[place + 1])
                 fallen[key] = fallen.get(key, 0) + 1
     for (source, begin_ns, end_ns), counters in fallen.items():
         text = (

@@ -89,7 +89,7 @@ def _reason_of_block(sides: Iterable[Point], block: int, metric: str) -> tuple[i
     """Why a block lacks a side."""
     found = []
     for side in sides:
-        figures = next((one for one in side.blocks if one.block == block), None)
+        figures = next((figured for figured in side.blocks if figured.block == block), None)
         if figures is None:
             found.append(f"no run of {side.label}")
         elif not figures.counted:
@@ -112,9 +112,9 @@ def _grouped(reasons: Iterable[tuple[int, str]]) -> str:
 def _why(lost: Sequence[BlockFigures], absent: Callable[[], str]) -> str:
     """Reasons of runs, those that only differ in a share together."""
     texts: dict[str, None] = {}
-    failing = [one for one in lost if one.counted and one.errors.too_many_undeclared]
+    failing = [block for block in lost if block.counted and block.errors.too_many_undeclared]
     if failing:
-        errors = [one.errors for one in failing]
+        errors = [block.errors for block in failing]
         shares = [f"{100 * error.share(error.unexpected):.2g}" for error in errors]
         most = f"{max(map(float, shares)):g} %"
         up_to = "up to " if len(set(shares)) > 1 else ""
@@ -122,13 +122,13 @@ def _why(lost: Sequence[BlockFigures], absent: Callable[[], str]) -> str:
         tolerated = f"{100 * MOST_ERRORS:g} % is tolerated"
         beside = ", beside those expected" if any(of_run.declared for of_run in errors) else ""
         texts[f"{up_to}{most} of their {word} failed{beside}; {tolerated}"] = None
-    for one in lost:
-        if not one.counted:
+    for block in lost:
+        if not block.counted:
             texts["not complete"] = None
-        for fault in one.faults:
-            if fault != undeclared_fault(one.summary, one.errors):
+        for fault in block.faults:
+            if fault != undeclared_fault(block.summary, block.errors):
                 texts[fault] = None
-        if one.counted and not one.faults:
+        if block.counted and not block.faults:
             texts[absent()] = None
     return _some(list(texts))
 
@@ -138,8 +138,8 @@ def _blocks(numbers: Sequence[int]) -> str:
     return f"block{'' if len(numbers) == 1 else 's'} {listed}" if numbers else "no block"
 
 
-def _count(number: int, one: str, more: str) -> str:
-    return f"{number} {one if number == 1 else more}"
+def _count(number: int, single: str, more: str) -> str:
+    return f"{number} {single if number == 1 else more}"
 
 
 def _some(texts: Sequence[str]) -> str:

@@ -58,9 +58,9 @@ def version_key(version: str) -> tuple[object, ...]:
     """By its numbers: 9.6 before 10, 18beta1 before 18rc1 before 18.0."""
     early = EARLY.search(version)
     head = version[: early.start()] if early else re.split(r"[^\d.]", version, maxsplit=1)[0]
-    numbers = tuple(int(one) for one in re.findall(r"\d+", head))
+    numbers = tuple(int(digits) for digits in re.findall(r"\d+", head))
     rest = version[early.start() :].lower() if early else ""
-    later = tuple(int(one) for one in re.findall(r"\d+", rest))
+    later = tuple(int(digits) for digits in re.findall(r"\d+", rest))
     return numbers, early is None, rest[:1], later
 
 
@@ -78,14 +78,15 @@ def named_levels(study: Study, text: str) -> Mapping[str, str]:
     """
     found: dict[str, str] = {}
     for part in text.split(","):
-        factor, equals, level = (one.strip() for one in part.rpartition("="))
+        factor, equals, level = (word.strip() for word in part.rpartition("="))
         holders = [
-            one.name
-            for one in study.factors
-            if level in {each.name for each in one.levels} and (not equals or one.name == factor)
+            known.name
+            for known in study.factors
+            if level in {named.name for named in known.levels}
+            and (not equals or known.name == factor)
         ]
         if len(holders) != 1:
-            known = [each.name for factor in study.factors for each in factor.levels]
+            known = [level_known.name for factor in study.factors for level_known in factor.levels]
             message = (
                 f"several factors have a level `{level}`" if holders else f"no level `{level}`"
             )
@@ -113,7 +114,7 @@ def sessions_of(store: Store, studies: Sequence[str], metric: str) -> tuple[Sess
 
 def _only(store: Store) -> Sequence[str]:
     names = store.names()
-    repeats = {one.name for name in names for one in folders_of(store, name)[1:]}
+    repeats = {folder.name for name in names for folder in folders_of(store, name)[1:]}
     families = [name for name in names if name not in repeats]
     if len(families) == 1:
         return families
@@ -135,8 +136,8 @@ def _folders(store: Store, name: str) -> Iterator[tuple[Path, str]]:
     found = folders_of(home, folder.absolute().name if elsewhere else name)
     if not found:
         home.study(name)  # Complains, with the nearest name there is.
-    for one in found or (home.study(name),):
-        yield home.root, one.name
+    for study in found or (home.study(name),):
+        yield home.root, study.name
 
 
 def _sessions(root: Path, name: str, metric: str) -> Iterator[Session]:

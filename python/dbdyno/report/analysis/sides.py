@@ -66,7 +66,7 @@ def open_sides(
     if cell is None:
         repeated = twice(material.study)
         every = [cell for cell in cells(material.study) if repeated is None or cell != repeated[1]]
-        return tuple(_side(name, home, material, one.levels, window) for one in every)
+        return tuple(_side(name, home, material, cell.levels, window) for cell in every)
     return (_open_cell(name, home, material, cell, window),)
 
 
@@ -96,11 +96,17 @@ def _open_cell(
 ) -> Side:
     study = home.name
     matrix = cells(material.study)
-    names = [label(one.levels, varying(material.study)) for one in matrix]
-    chosen = [one for one, known in zip(matrix, names, strict=True) if known == cell]
+    names = [label(cell.levels, varying(material.study)) for cell in matrix]
+    chosen = [
+        planned_cell for planned_cell, known in zip(matrix, names, strict=True) if known == cell
+    ]
     if not chosen:
         planned = [run for run in material.plan.runs if run.id == cell]
-        chosen = [one for one in matrix if planned and one.levels == planned[0].cell.levels]
+        chosen = [
+            planned_cell
+            for planned_cell in matrix
+            if planned and planned_cell.levels == planned[0].cell.levels
+        ]
         runs = tuple(run for run in material.runs if run.manifest.id == cell)
         material = replace(material, runs=runs) if chosen else material
     if not chosen:

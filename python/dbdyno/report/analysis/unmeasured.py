@@ -38,9 +38,9 @@ def sentences(found: tuple[NotMeasured, ...]) -> tuple[str, ...]:
     """The cells that were not measured at all, those with one reason together: messages that only
     differ in what they quote are one."""
     cells: dict[str, list[NotMeasured]] = {}
-    for one in found:
-        if not one.blocks:
-            cells.setdefault(_QUOTED.sub('""', one.reason), []).append(one)
+    for cell in found:
+        if not cell.blocks:
+            cells.setdefault(_QUOTED.sub('""', cell.reason), []).append(cell)
     return tuple(
         f"{_named([member.cell for member in members])}: not measured: {members[0].reason}."
         for members in cells.values()
@@ -56,7 +56,7 @@ def _named(cells: list[str]) -> str:
 
 def _not_measured(analysis: Analysis) -> Iterator[NotMeasured]:
     material = analysis.material
-    absent = {levels_key(one.levels): one.missing for one in material.left_out}
+    absent = {levels_key(cell.levels): cell.missing for cell in material.left_out}
     stored = {run.manifest.id: run.manifest for run in material.runs}
     for cell in analysis.cells:
         planned = [run for run in material.plan.runs if run.cell.levels == cell.levels]
@@ -65,7 +65,7 @@ def _not_measured(analysis: Analysis) -> Iterator[NotMeasured]:
             continue
         missing = absent.get(levels_key(cell.levels))
         if missing:
-            why = "; ".join(one.what for one in missing)
+            why = "; ".join(lack.what for lack in missing)
         elif any(run.id in material.set_aside for run in lost):
             why = "its run is not as it was written, and set aside"
         else:

@@ -50,8 +50,8 @@ def confront_studies(
     }
     return Whole(
         outcomes={
-            label(theirs[key].levels, factors): one
-            for key, one in _judged(found, b[0], primary).items()
+            label(theirs[key].levels, factors): judgement
+            for key, judgement in _judged(found, b[0], primary).items()
         },
         only_a=tuple(label(ours[key].levels, factors) for key in ours if key not in theirs),
         only_b=tuple(label(theirs[key].levels, factors) for key in theirs if key not in ours),
@@ -66,13 +66,13 @@ def _judged(
     found: Mapping[tuple[str | None, ...], Confronted], b: Side, primary: Primary
 ) -> dict[tuple[str | None, ...], Outcome]:
     """All pairs of cells and loads that one may judge, as one family."""
-    effects = {key: unpaired(one, primary.metric) for key, one in found.items()}
-    every = [effect for each in effects.values() for effect in each]
+    effects = {key: unpaired(pair, primary.metric) for key, pair in found.items()}
+    every = [effect for of_cell in effects.values() for effect in of_cell]
     judgements = iter(judged_family(every, replace(b.study, primary=primary)))
     outcomes: dict[tuple[str | None, ...], Outcome] = {}
-    for key, one in found.items():
+    for key, pair in found.items():
         judged: list[tuple[int, Judgement]] = [
-            (point.clients, next(judgements)) for point, _ in one.pairs
+            (point.clients, next(judgements)) for point, _ in pair.pairs
         ]
-        outcomes[key] = Outcome(one.differences, one.refused, tuple(judged), one.not_known)
+        outcomes[key] = Outcome(pair.differences, pair.refused, tuple(judged), pair.not_known)
     return outcomes

@@ -53,15 +53,15 @@ def headline(analysis: Analysis) -> str:
     text = f"{'Exploratory, chosen after the data: ' if explored else ''}{_answer(analysis)}"
     smoke = analysis.material.plan.scale == SMOKE
     text = preface(analysis.material.runs) + text
-    first = "".join(f"{one} " for one in _absent(analysis))
-    first += "".join(f"{sentence_case(one)} " for one in lacking(analysis))
+    first = "".join(f"{stated} " for stated in _absent(analysis))
+    first += "".join(f"{sentence_case(stated)} " for stated in lacking(analysis))
     also = "".join(f" {sentence_case(note)}" for note in expected_errors(analysis))
     return (_SMOKE if smoke else "") + first + text + also + qualification(gates(analysis))
 
 
 def _absent(analysis: Analysis) -> Sequence[str]:
     """What was not measured, but for what the study leads with, which says so itself."""
-    led = [one.what.name for one in leading(analysis) if isinstance(one.what, Unmeasured)]
+    led = [lead.what.name for lead in leading(analysis) if isinstance(lead.what, Unmeasured)]
     found = not_measured(analysis)
     return sentences(tuple(o for o in found if not any(n.startswith(o.cell) for n in led)))
 
@@ -89,7 +89,7 @@ def _answer(analysis: Analysis) -> str:
     if not compared:
         return "What was compared is the same here: it shows the noise of the method alone."
     if len(compared) == 1:
-        return _led([Led(one) for one in compared], analysis)
+        return _led([Led(comparison) for comparison in compared], analysis)
     largest = _largest(compared)
     if largest is None:
         return f"{_tally_text(analysis)}{_why_none(compared)}{findable(compared, analysis)}"
@@ -101,7 +101,7 @@ def _answer(analysis: Analysis) -> str:
 
 def _why_none(compared: Sequence[Comparison]) -> str:
     """The first reason, where no comparison has an effect."""
-    reasons = [one.judgement.effect for one in compared]
+    reasons = [comparison.judgement.effect for comparison in compared]
     known = [reason.reason for reason in reasons if isinstance(reason, NotComparable)]
     if len(known) < len(compared):
         return ""
@@ -157,7 +157,9 @@ def tally(analysis: Analysis) -> Mapping[str, int]:
     """Verdict, in the metric's own words → in how many comparisons with the baseline, those left
     out whose two cells are the same here."""
     compared = answering(analysis.comparisons, analysis)
-    return Counter(verdict_word(each.judgement.verdict, analysis.metric) for each in compared)
+    return Counter(
+        verdict_word(comparison.judgement.verdict, analysis.metric) for comparison in compared
+    )
 
 
 def _tally_text(analysis: Analysis) -> str:
@@ -174,36 +176,43 @@ def _tallied(leads: Sequence[Led], analysis: Analysis) -> str:
     return f" {_tally_text(analysis)}" if len(compared) > len(led) else ""
 
 
-def _own_sentence(one: Comparison | MainEffect, analysis: Analysis) -> str | None:
+def _own_sentence(result: Comparison | MainEffect, analysis: Analysis) -> str | None:
     """The study's own sentence for its answer, filled in; only if there is a definite answer."""
-    wording, effect = analysis.material.study.answer, one.judgement.effect
-    if wording is None or not one.judgement.verdict.definite or isinstance(effect, NotComparable):
+    wording, effect = analysis.material.study.answer, result.judgement.effect
+    if (
+        wording is None
+        or not result.judgement.verdict.definite
+        or isinstance(effect, NotComparable)
+    ):
         return None
     size, sure = effect_words(effect)
-    candidate, baseline = _sides(one, analysis)
+    candidate, baseline = _sides(result, analysis)
     return wording.format(
         effect=size,
         interval=sure,
-        verdict=verdict_word(one.judgement.verdict, analysis.metric),
+        verdict=verdict_word(result.judgement.verdict, analysis.metric),
         candidate=candidate,
         baseline=baseline,
         blocks=effect.blocks,
         metric=analysis.metric.words,
-        smallest_effect=percent(one.judgement.smallest_effect),
-    ) + (_range(one) if isinstance(one, MainEffect) else "")
+        smallest_effect=percent(result.judgement.smallest_effect),
+    ) + (_range(result) if isinstance(result, MainEffect) else "")
 
 
-def _sides(one: Comparison | MainEffect, analysis: Analysis) -> tuple[str, str]:
+def _sides(result: Comparison | MainEffect, analysis: Analysis) -> tuple[str, str]:
     """Names of candidate and baseline."""
-    if isinstance(one, Comparison):
-        return where(one.point, analysis), one.baseline.label
-    load = f" · {clients_text(one.clients)}" if len(analysis.clients) > 1 else ""
-    return f"{one.level}{load}", one.baseline
+    if isinstance(result, Comparison):
+        return where(result.point, analysis), result.baseline.label
+    load = f" · {clients_text(result.clients)}" if len(analysis.clients) > 1 else ""
+    return f"{result.level}{load}", result.baseline
 
 
 def _largest(compared: Sequence[Comparison]) -> Comparison | None:
     """The largest of the definite effects; `None` if there is none."""
-    size, comparison = max(((_size(one), one) for one in compared), key=lambda one: one[0])
+    size, comparison = max(
+        ((_size(compared_pair), compared_pair) for compared_pair in compared),
+        key=lambda compared_pair: compared_pair[0],
+    )
     return comparison if size > 0 else None
 
 
@@ -245,27 +254,27 @@ def _ranking(analysis: Analysis) -> str:
 MOST_SENTENCES = 8
 
 
-def _by_factor(one: MainEffect, analysis: Analysis, *, name: str = "") -> str:
+def _by_factor(main: MainEffect, analysis: Analysis, *, name: str = "") -> str:
     """The effect of one factor by itself; `name`: the study's words for it."""
-    effect = one.judgement.effect
-    load = f" at {clients_text(one.clients)}" if len(analysis.clients) > 1 else ""
-    lead = f"{name or f'{one.factor} by itself, {one.level} against {one.baseline}'}{load}"
+    effect = main.judgement.effect
+    load = f" at {clients_text(main.clients)}" if len(analysis.clients) > 1 else ""
+    lead = f"{name or f'{main.factor} by itself, {main.level} against {main.baseline}'}{load}"
     if not isinstance(effect, PairedEffect):
         why = effect.reason if isinstance(effect, NotComparable) else effect.method
         return f"{lead}: {why}."
-    word = verdict_word(one.judgement.verdict, analysis.metric)
-    pairs = f"over {len(one.pairs)} matched pair{'' if len(one.pairs) == 1 else 's'}"
+    word = verdict_word(main.judgement.verdict, analysis.metric)
+    pairs = f"over {len(main.pairs)} matched pair{'' if len(main.pairs) == 1 else 's'}"
     low, high = effect.ratio_interval
     size = f"{ratio_beside(effect.ratio, low, high)} ({interval(low, high)})"
     text = f"{lead}: {word}, {size}, {pairs}."
-    return f"{text}{_range(one)}"
+    return f"{text}{_range(main)}"
 
 
-def _range(one: MainEffect) -> str:
+def _range(effect: MainEffect) -> str:
     """The effects of the pairs, where their mean alone would mislead."""
-    each = [p.judgement.effect for p in one.pairs]
-    known = [e.ratio for e in each if isinstance(e, PairedEffect)]
-    if not one.depends:
+    effects = [p.judgement.effect for p in effect.pairs]
+    known = [e.ratio for e in effects if isinstance(e, PairedEffect)]
+    if not effect.depends:
         return ""
     return f" It depends on the others: {ratio(min(known))} to {ratio(max(known))}."
 

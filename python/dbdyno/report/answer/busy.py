@@ -61,7 +61,7 @@ def _half_words(loads: Sequence[Load], end: Load) -> str:
     known = [(abs(load.busy - 0.5), load, load.busy) for load in loads if load.busy is not None]
     if end.busy is None or not known:
         return ""
-    off, half, busy = min(known, key=lambda one: one[0])
+    off, half, busy = min(known, key=lambda known_share: known_share[0])
     ours, whole = half.point.values("throughput"), end.point.values("throughput")
     shares = [ours[block] / whole[block] for block in ours if whole.get(block)]
     if off > NEAR_HALF or half is end or not shares:

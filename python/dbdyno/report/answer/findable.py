@@ -33,12 +33,12 @@ def findable(results: Iterable[Comparison | MainEffect], analysis: Analysis) -> 
     found = list(_open(results, analysis))
     if not found:
         return ""
-    least, most = (choose(found, key=lambda one: one.size) for choose in (min, max))
+    least, most = (choose(found, key=lambda result: result.size) for choose in (min, max))
     of_shares = analysis.metric.share
     if least.size > (1 if of_shares else math.log(WIDE)):
         widest = "100\u202fpoints" if of_shares else f"{WIDE:.0f} times"
         return f" Not even a difference of {widest} could reliably be detected by this run."
-    small, large = (_size(one.size, of_shares=of_shares) for one in (least, most))
+    small, large = (_size(extreme.size, of_shares=of_shares) for extreme in (least, most))
     if small == large:
         return f" {SMALLEST}: {small}."
     names = _told_apart(least, most, several_loads=len(analysis.clients) > 1)
@@ -61,7 +61,7 @@ def _open(results: Iterable[Comparison | MainEffect], analysis: Analysis) -> Ite
 def _level(family: Sequence[Judgement]) -> float:
     """The p that one more of the family needs to count as found, after Benjamini and Hochberg:
     (changes found + 1) / comparisons of 5 %."""
-    known = [one.p_adjusted for one in family if one.p_adjusted is not None]
+    known = [member.p_adjusted for member in family if member.p_adjusted is not None]
     return LEVEL * min(1.0, (sum(p < LEVEL for p in known) + 1) / len(known))
 
 
@@ -73,11 +73,13 @@ def _size(size: float, *, of_shares: bool) -> str:
     return percent(math.expm1(size)) if size < math.log(2) else f"{number(math.exp(size), 2)} times"
 
 
-def _told_apart(one: _Open, other: _Open, *, several_loads: bool) -> tuple[str, str]:
+def _told_apart(smaller: _Open, other: _Open, *, several_loads: bool) -> tuple[str, str]:
     """By what they differ in."""
-    if one.name == other.name:
-        return clients_text(one.clients), clients_text(other.clients)
-    if one.clients == other.clients or not several_loads:
-        return one.name, other.name
-    first, second = (f"{each.name} · {clients_text(each.clients)}" for each in (one, other))
+    if smaller.name == other.name:
+        return clients_text(smaller.clients), clients_text(other.clients)
+    if smaller.clients == other.clients or not several_loads:
+        return smaller.name, other.name
+    first, second = (
+        f"{result.name} · {clients_text(result.clients)}" for result in (smaller, other)
+    )
     return first, second

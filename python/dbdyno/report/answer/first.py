@@ -132,7 +132,11 @@ def _sentences(analysis: Analysis) -> Iterator[str | Sequence[str]]:
     leads = [lead for lead in leading(analysis) if not isinstance(lead.what, Unmeasured)]
     found = answering(analysis.comparisons, analysis)
     # A side without a complete run is named as not measured, and no open question.
-    compared = [one for one in found if one.point.counted and one.baseline.counted]
+    compared = [
+        comparison
+        for comparison in found
+        if comparison.point.counted and comparison.baseline.counted
+    ]
     if leads:
         for lead in leads:
             yield tuple(_of_lead(lead, analysis))

@@ -29,9 +29,10 @@ def answering(compared: Iterable[Comparison], analysis: Analysis) -> tuple[Compa
     """The comparisons of cells that differ on this machine."""
     same = _same_cells(analysis)
     return tuple(
-        one
-        for one in compared
-        if frozenset((_levels(one.point.cell), _levels(one.baseline.cell))) not in same
+        comparison
+        for comparison in compared
+        if frozenset((_levels(comparison.point.cell), _levels(comparison.baseline.cell)))
+        not in same
     )
 
 
@@ -125,6 +126,6 @@ def _has(figure: str) -> Callable[[Point], bool]:
 
 def _sources(figure: str) -> tuple[str, ...]:
     """The collectors that a figure is worked out from."""
-    counted = tuple(one.source for one in find_figure(figure).counted)
+    counted = tuple(counter.source for counter in find_figure(figure).counted)
     sampled = map(Sampled.parse, figure.split(OVER))
-    return (*counted, *(one.source for one in sampled if one is not None))
+    return (*counted, *(part.source for part in sampled if part is not None))

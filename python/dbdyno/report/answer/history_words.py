@@ -48,7 +48,9 @@ def headline(computed: Histories) -> str:
 
 
 def _extent(computed: Histories) -> str:
-    sizes = sorted({len(one.places) for one in computed.series if one.not_searched is None})
+    sizes = sorted(
+        {len(series.places) for series in computed.series if series.not_searched is None}
+    )
     return str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
 
 
@@ -69,16 +71,15 @@ def change_text(series: Series, change: Change, computed: Histories) -> str:
         f"between {before} and {after}: {direction(change, computed.figure)}, "
         f"{ratio(change.after / change.before)} (p = {number(change.p, 2)})"
     )
-    return text + "".join(f"; {one} here too" for one in besides(place))
+    return text + "".join(f"; {also} here too" for also in besides(place))
 
 
 def besides(place: Place) -> tuple[str, ...]:
     """What else than the server changed at a point, by what it is."""
-    groups = dict.fromkeys(difference.group for difference in place.besides)
-    return tuple(
-        f"{group} changed ({', '.join(one.what for one in place.besides if one.group == group)})"
-        for group in groups
-    )
+    changed: dict[str, list[str]] = {}
+    for difference in place.besides:
+        changed.setdefault(difference.group, []).append(difference.what)
+    return tuple(f"{group} changed ({', '.join(parts)})" for group, parts in changed.items())
 
 
 def notes(series: Series, computed: Histories) -> Iterator[str]:

@@ -82,8 +82,8 @@ def _of_lead(lead: Lead, analysis: Analysis) -> Iterator[Leading]:
 
 def _at(found: Sequence[Loaded], clients: int | None) -> Loaded | None:
     """The one at that load, or at the one with the most clients; `None` if there is none."""
-    wanted = clients or max((one.clients for one in found), default=None)
-    return next((one for one in found if one.clients == wanted), None)
+    wanted = clients or max((comparison.clients for comparison in found), default=None)
+    return next((comparison for comparison in found if comparison.clients == wanted), None)
 
 
 def _of_point(point: Point, analysis: Analysis) -> Iterator[Leading]:

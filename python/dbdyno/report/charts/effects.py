@@ -105,8 +105,8 @@ def _band(smallest_effect: float) -> alt.LayerChart | alt.FacetChart:
     band = base.mark_rect(opacity=0.18, color="#888888", clip=True).encode(
         x=alt.X("from:Q"), x2="to:Q"
     )
-    one = base.mark_rule(color="#888888").encode(x=alt.X("one:Q"))
-    drawn: alt.LayerChart | alt.FacetChart = alt.layer(band, one)
+    parity = base.mark_rule(color="#888888").encode(x=alt.X("one:Q"))
+    drawn: alt.LayerChart | alt.FacetChart = alt.layer(band, parity)
     return drawn
 
 

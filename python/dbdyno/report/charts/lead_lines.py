@@ -150,7 +150,9 @@ def _kept(analysis: Analysis, points: Sequence[Point]) -> set[str]:
     names that fit beside one another."""
     names = {point.label: level_names(point.cell.levels, analysis) for point in points}
     compared = sorted(analysis.comparisons, key=_size, reverse=True)
-    telling = [side.label for one in compared for side in (one.baseline, one.point)]
+    telling = [
+        side.label for comparison in compared for side in (comparison.baseline, comparison.point)
+    ]
     kept: set[str] = set()
     used = 0
     for cell in dict.fromkeys([*telling, *names]):

@@ -59,7 +59,7 @@ class Timeline:
             if mark.kind not in (*NOT_COUNTED, MEASURED, *FAULTS)
         )
         every = {mark.kind for marks in self.marks.values() for mark in marks}
-        usual = (one for one in (*NOT_COUNTED, MEASURED, *FAULTS) if one in every)
+        usual = (kind for kind in (*NOT_COUNTED, MEASURED, *FAULTS) if kind in every)
         return (*found, *usual)
 
 
@@ -173,8 +173,10 @@ def _metrics(runs: Sequence[RunMaterial]) -> dict[str, list[str]]:
             if known is not None:
                 words[source, metric] = known
             name = f"{source}.{metric}"
-            apart = [f"{name}.{one}" for one in there if one] if len(there) > 1 else []
+            apart = (
+                [f"{name}.{instance}" for instance in there if instance] if len(there) > 1 else []
+            )
             names |= dict.fromkeys([name, *apart], (source, metric))
     unknown = Metric("", "", "gauge", "")
     described = {name: words.get(key, unknown) for name, key in sorted(names.items())}
-    return {name: [one.text, one.unit, one.kind] for name, one in described.items()}
+    return {name: [metric.text, metric.unit, metric.kind] for name, metric in described.items()}

@@ -15,13 +15,15 @@ def _against_itself(analysis: Analysis) -> Iterable[Gate]:
     found = analysis.against_itself
     if not found:
         return
-    text = "; ".join(f"{where(one.point, analysis)}: {effect_text(one)}" for one in found)
+    text = "; ".join(
+        f"{where(comparison.point, analysis)}: {effect_text(comparison)}" for comparison in found
+    )
     text = f"`{found[0].baseline.label}` against itself, {text}."
-    verdicts = {one.judgement.verdict for one in found}
+    verdicts = {comparison.judgement.verdict for comparison in found}
     if verdicts & {Verdict.BETTER, Verdict.WORSE}:
         text += " The two are the same: effects of this size say nothing here."
         yield Gate("A/A", "doubtful", text)
-    elif all(isinstance(one.judgement.effect, NotComparable) for one in found):
+    elif all(isinstance(comparison.judgement.effect, NotComparable) for comparison in found):
         yield Gate("A/A", "not judged", text)
     else:
         yield Gate("A/A", "ok", f"{text} No difference is found where there is none.")

@@ -13,7 +13,7 @@ from dbdyno.report.terms.wording import count, percent
 
 def _censored_gate(analysis: Analysis) -> Iterable[Gate]:
     """Only where events that had not ended are counted: in open loops, and in turns."""
-    found = [one.summary for one in counted_blocks(analysis) if one.summary.censored]
+    found = [block.summary for block in counted_blocks(analysis) if block.summary.censored]
     if not found:
         return
     worst = max(found, key=_share)

@@ -10,23 +10,23 @@ from dbdyno.report.terms.wording import count, sentence_case
 
 def _data(analysis: Analysis) -> Gate:
     found = found_loads(analysis)
-    sent = [one for one in found if one.load.sent is not None]
+    sent = [table for table in found if table.load.sent is not None]
     differ = list(differences(sent))
-    others = list(differences(one for one in found if one.load.sent is None))
+    others = list(differences(table for table in found if table.load.sent is None))
     fewer = list(otherwise(sent, lambda rows, all_sent: rows < all_sent))
     more = list(otherwise(sent, lambda rows, all_sent: rows > all_sent))
-    problems = dict.fromkeys(one.load.problem for one in found if one.load.problem)
+    problems = dict.fromkeys(table.load.problem for table in found if table.load.problem)
     if texts := [*differ, *fewer, *others, *more, *problems]:
         state: GateState = "failed" if differ or fewer else "doubtful"
         return Gate("Data", state, sentence_case("; ".join(map(str, texts))) + ".")
     if not found:
         return Gate("Data", "not judged", "No table was looked at after it was loaded.")
-    runs = count(len({one.run.id for one in found}))
+    runs = count(len({table.run.id for table in found}))
     told_rows = f"All {count(len(sent))} tables, over {runs} runs, have as many rows as were sent"
     if unsent := len(found) - len(sent):
         told_unsent = f"{count(unsent)} tables that no bulk insert filled were looked at"
         told_rows = f"{told_rows}; {told_unsent}" if sent else told_unsent
-    if all(one.load.checksum for one in found):
+    if all(table.load.checksum for table in found):
         same = "the same seed, script and options made the same rows in all of them"
         return Gate("Data", "ok", f"{told_rows}; {same}.")
     told_only = 'contents were not compared (`verify = "checksums"` does)'

@@ -27,7 +27,7 @@ def _stability(analysis: Analysis) -> Gate:
 
 def _named_stalls(analysis: Analysis) -> str:
     """Which of the engine's cycles they coincide with; nothing where none is known."""
-    found = [stall.cycle for *_, each in stalls(analysis) for stall in each]
+    found = [stall.cycle for *_, stalled in stalls(analysis) for stall in stalled]
     cycles = dict.fromkeys(cycle for cycle in found if cycle is not None)
     texts = (f"{found.count(cycle)} coincide with {cycle}" for cycle in cycles)
     return f" Of {len(found)} stalls, {', '.join(texts)}." if cycles else ""

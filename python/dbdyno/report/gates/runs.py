@@ -8,7 +8,7 @@ from dbdyno.report.gates.gate import Gate, GateState, Judge
 
 def _runs(analysis: Analysis) -> Gate:
     states = {run.manifest.id: run.manifest.status for run in analysis.material.runs}
-    absent = [dict(one.levels) for one in analysis.material.left_out]
+    absent = [dict(cell.levels) for cell in analysis.material.left_out]
     every = analysis.material.plan.runs
     planned = [r for r in every if r.id in states or dict(r.cell.levels) not in absent]
     complete = sum(states.get(run.id) == "complete" for run in planned)

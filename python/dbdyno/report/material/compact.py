@@ -79,18 +79,18 @@ def pack(runs: Sequence[RunLines], further: Mapping[str, object]) -> bytes:
             kept = coarse if thinning and thinning.bytes_each == COARSE else fine
             kept += _packed(place, bases[place], lines, thinning, grids)
     every = [*fine, *coarse]
-    names = {name: place for place, name in enumerate(dict.fromkeys(one.name for one in every))}
+    names = {name: place for place, name in enumerate(dict.fromkeys(line.name for line in every))}
     head = {
         **further,
         "base_ms": bases,
         "grids": grids,
         "names": list(names),
         "fine": len(fine),
-        "run": [one.run for one in every],
-        "name": [names[one.name] for one in every],
-        "grid": [one.grid for one in every],
-        "low": [one.low for one in every],
-        "high": [one.high for one in every],
+        "run": [line.run for line in every],
+        "name": [names[line.name] for line in every],
+        "grid": [line.grid for line in every],
+        "low": [line.low for line in every],
+        "high": [line.high for line in every],
     }
     text = json.dumps(head, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
     wide, narrow = _joined(fine, np.uint16), _joined(coarse, np.uint8)
@@ -178,4 +178,4 @@ def _base_ms(run: RunLines) -> int:
 
 
 def _joined(every: Sequence[Packed], kind: type) -> NDArray[np.unsignedinteger]:
-    return np.concatenate([np.empty(0, dtype=kind), *(one.values for one in every)])
+    return np.concatenate([np.empty(0, dtype=kind), *(line.values for line in every)])

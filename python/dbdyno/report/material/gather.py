@@ -55,9 +55,11 @@ def gather(
     needed = None if every_sample else sources(names)
     with ThreadPoolExecutor(READ_AT_ONCE) as pool:
         found = tuple(pool.map(partial(_read, needed=needed), runs))
-    read = tuple(one for one in found if isinstance(one, RunMaterial))
+    read = tuple(outcome for outcome in found if isinstance(outcome, RunMaterial))
     aside = {
-        run.manifest.id: one for run, one in zip(runs, found, strict=True) if isinstance(one, str)
+        run.manifest.id: outcome
+        for run, outcome in zip(runs, found, strict=True)
+        if isinstance(outcome, str)
     }
     return Material(
         study=analysed,

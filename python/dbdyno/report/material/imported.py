@@ -26,12 +26,12 @@ def imports(runs: Iterable[RunMaterial]) -> list[Imported]:
 
 def not_known(runs: Iterable[RunMaterial]) -> tuple[str, ...]:
     """What no file says about some of these runs; empty if dbdyno measured all of them."""
-    return tuple(dict.fromkeys(word for one in imports(runs) for word in one.not_known))
+    return tuple(dict.fromkeys(word for source in imports(runs) for word in source.not_known))
 
 
 def closed(runs: Iterable[RunMaterial]) -> bool:
     """Whether all of these that dbdyno hasn't measured say that load was closed."""
-    return all(one.arrival == "closed" for one in imports(runs))
+    return all(source.arrival == "closed" for source in imports(runs))
 
 
 def arrival_of(runs: Iterable[RunMaterial], *, is_open: bool) -> str:
@@ -59,7 +59,7 @@ def differing(
 
 def tools(runs: Iterable[RunMaterial]) -> str:
     """Who measured: `pgbench 15.18`."""
-    names = (f"{one.tool} {one.version}".strip() for one in imports(runs))
+    names = (f"{source.tool} {source.version}".strip() for source in imports(runs))
     return " and ".join(dict.fromkeys(names))
 
 
@@ -75,16 +75,16 @@ def limits_of(runs: Sequence[RunMaterial]) -> Iterable[str]:
         return
     words = ", ".join(not_known(runs))
     yield f"Unknown for the imported results: {words}."
-    absent = dict.fromkeys(line for one in found for line in one.absent)
+    absent = dict.fromkeys(line for source in found for line in source.absent)
     if absent:
         yield f"Usual lines of {tools(runs)} that the imported texts lack: {', '.join(absent)}."
-    unread = dict.fromkeys(line for one in found for line in one.unread)
+    unread = dict.fromkeys(line for source in found for line in source.unread)
     if unread:
         yield f"Lines of the imported texts that were not read: {'; '.join(unread)}."
-    if any(one.arrival == "open" for one in found):
+    if any(source.arrival == "open" for source in found):
         yield (
             "Load came at a rate that the tool was given, or with pauses: throughput is at most "
             "that, however fast the server is."
         )
-    if any(one.dated_by == "file" for one in found):
+    if any(source.dated_by == "file" for source in found):
         yield "When they were measured is the date of the imported files, where no tool tells it."

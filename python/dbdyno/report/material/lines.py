@@ -75,10 +75,12 @@ def _sum(series: Sequence[SampleSeries]) -> tuple[Instants, Column]:
     first = series[0].unix_ns
     if len(series) == 1:
         return first, series[0].values
-    if all(np.array_equal(one.unix_ns, first) for one in series[1:]):
-        return first, np.sum([one.values for one in series], axis=0)
-    times = np.unique(np.concatenate([one.unix_ns for one in series]))
-    return times, np.sum([np.interp(times, one.unix_ns, one.values) for one in series], axis=0)
+    if all(np.array_equal(column.unix_ns, first) for column in series[1:]):
+        return first, np.sum([column.values for column in series], axis=0)
+    times = np.unique(np.concatenate([column.unix_ns for column in series]))
+    return times, np.sum(
+        [np.interp(times, column.unix_ns, column.values) for column in series], axis=0
+    )
 
 
 def _lines(times: Instants, values: Column, *, counter: bool) -> tuple[Instants, Column]:

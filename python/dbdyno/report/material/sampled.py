@@ -83,15 +83,17 @@ def _tool_series(run: RunMaterial, study: Study, summary: StepSummary) -> StepSe
     A rate is told at the end of its second. `None` where it told none.
     """
     source = run.manifest.generator
-    rates = [name for name, one in run.samples.metrics.get(source, {}).items() if one.unit == "/s"]
-    every = [each for name in rates for each in run.samples.series.get((source, name), {}).values()]
+    rates = [
+        name for name, metric in run.samples.metrics.get(source, {}).items() if metric.unit == "/s"
+    ]
+    every = [line for name in rates for line in run.samples.series.get((source, name), {}).values()]
     seconds = round(summary.window_s)
     for stretch in stretches_of(run, study, summary):
         total, seen = np.zeros(seconds), np.zeros(seconds, dtype=np.bool_)
-        for each in every:
-            places = np.rint((each.unix_ns - stretch.begin_ns) / 1e9).astype(int) - 1
+        for line in every:
+            places = np.rint((line.unix_ns - stretch.begin_ns) / 1e9).astype(int) - 1
             inside = (places >= 0) & (places < seconds)
-            total[places[inside]] += each.values[inside]
+            total[places[inside]] += line.values[inside]
             seen[places[inside]] = True
         if seen.any():
             starts = np.flatnonzero(seen).astype(np.float64)
@@ -174,13 +176,13 @@ def per_event(
     known; `None` if there is none."""
     amount, events = 0.0, 0
     series = [
-        (one.factor, each)
-        for one in counted
-        for metric in one.metrics
-        for each in instances(run, one.source, metric, one.instance)
+        (counter.factor, instance)
+        for counter in counted
+        for metric in counter.metrics
+        for instance in instances(run, counter.source, metric, counter.instance)
     ]
-    for stretch in _without_reset(stretches, [each for _, each in series]):
-        grown = [(factor, _growth(each, stretch)) for factor, each in series]
+    for stretch in _without_reset(stretches, [line for _, line in series]):
+        grown = [(factor, _growth(line, stretch)) for factor, line in series]
         known = [factor * growth for factor, growth in grown if growth is not None]
         if known:
             amount += sum(known)
@@ -194,11 +196,11 @@ def _of_sampled(run: RunMaterial, stretches: Sequence[Stretch], sampled: Sampled
         return None
     if run.samples.is_counter(sampled.source, sampled.metric):
         whole = _without_reset(stretches, series)
-        growths = [_growth(each, one) for each in series for one in whole]
+        growths = [_growth(line, stretch) for line in series for stretch in whole]
         grown = [growth for growth in growths if growth is not None]
-        length_s = sum(one.length_s for one in whole)
+        length_s = sum(stretch.length_s for stretch in whole)
         return sum(grown) / length_s if grown and length_s > 0 else None
-    inside = [[v for stretch in stretches for v in _inside(each, stretch)] for each in series]
+    inside = [[v for stretch in stretches for v in _inside(line, stretch)] for line in series]
     means = [float(np.mean(values)) for values in inside if values]
     return sum(means) if means else None
 
@@ -224,7 +226,7 @@ def data_disk(run: RunMaterial, known: Mapping[str, object]) -> str:
     devices = run.host("storage").get("devices")
     for device in devices if isinstance(devices, list) else []:
         name = str(device.get("name"))
-        disk = next((one for one in known if is_on(name, one)), None)
+        disk = next((device for device in known if is_on(name, device)), None)
         if disk is not None:
             return disk
     return "no disk"
@@ -242,7 +244,7 @@ def _without_reset(
 ) -> Sequence[Stretch]:
     """Those in which none of the counters was reset."""
     return [
-        stretch for stretch in stretches if not any(_was_reset(each, stretch) for each in series)
+        stretch for stretch in stretches if not any(_was_reset(line, stretch) for line in series)
     ]
 
 
@@ -282,7 +284,7 @@ def _inside(series: SampleSeries, stretch: Stretch) -> Sequence[float]:
 def wanted(study: Study, metric: str | None = None) -> tuple[str, ...]:
     """Names of the figures that are worked out for the study: costs per event, those of samples and
     series that it names, and `metric`."""
-    named = [study.primary.metric, *(one.metric for one in study.published)]
+    named = [study.primary.metric, *(published.metric for published in study.published)]
     named += [] if metric is None else [metric]
     named += [metric for chart in study.charts for metric in chart.metrics]
     named = [part for name in named for part in name.split(OVER)]
@@ -298,7 +300,11 @@ def sources(names: Sequence[str]) -> set[tuple[str, str]]:
     found = {(MEMBERS, metric) for metric in _PROCESSOR_TIME}
     for name in (*names, LAG):
         if name in PER_EVENT:
-            found |= {(one.source, each) for one in FIGURES[name].counted for each in one.metrics}
+            found |= {
+                (counter.source, metric)
+                for counter in FIGURES[name].counted
+                for metric in counter.metrics
+            }
         elif sampled := Sampled.parse(name):
             found.add((sampled.source, sampled.metric))
     return found

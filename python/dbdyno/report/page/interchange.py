@@ -83,7 +83,9 @@ def _exported(root: Path, study: str, material: Material, points: Iterable[Point
         for figures in point.blocks
     )
     of_runs = [run.manifest.versions for run in material.runs]
-    shared = set.intersection(*(set(one.items()) for one in of_runs)) if of_runs else set()
+    shared = (
+        set.intersection(*(set(versions.items()) for versions in of_runs)) if of_runs else set()
+    )
     versions = {name: value for name, value in sorted(shared) if value}
     return Exported(
         root,
@@ -129,7 +131,7 @@ def as_json(found: Exported) -> str:
         "scale": found.scale,
         "question": found.question,
         "versions": found.versions,
-        "imported": [asdict(one) for one in found.imported],
+        "imported": [asdict(source) for source in found.imported],
         "figures": {name: _meaning(name) for name in _names(found)},
         "rows": [asdict(row) for row in found.rows],
     }

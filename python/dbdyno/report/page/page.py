@@ -93,7 +93,10 @@ def sections(charts: Sequence[Chart]) -> tuple[Section, ...]:
     besides = {"Second by second": list(over_time)}
     for name in (name for name in places if name in chart_kinds("of_load")):
         besides.setdefault(own[name] or "Throughput", []).append(name)
-    every = [replace(one, charts=(*one.charts, *besides.get(one.title, ()))) for one in SECTIONS]
+    every = [
+        replace(section, charts=(*section.charts, *besides.get(section.title, ())))
+        for section in SECTIONS
+    ]
     every += [Section("More figures", generic, selector="clients")] if generic else []
     ordered = (replace(s, charts=tuple(sorted(s.charts, key=place))) for s in every)
     return tuple(sorted(ordered, key=lambda section: place(section.charts[0])))

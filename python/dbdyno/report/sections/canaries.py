@@ -40,7 +40,9 @@ def canary_table(blocks: Sequence[Turns]) -> Table:
     """`blocks`: the turns of one cell in one block each, those with canaries."""
     rows: list[tuple[Value, ...]] = []
     # What ran after a turn is what ran before the next one: a set has it once.
-    canaries = {each for turns in blocks for turn in turns for each in (turn.before, turn.after)}
+    canaries = {
+        canary for turns in blocks for turn in turns for canary in (turn.before, turn.after)
+    }
     for name, work, read in _WORK:
         figures = (read(canary) for canary in canaries if canary is not None)
         values = sorted(value for value in figures if value is not None)

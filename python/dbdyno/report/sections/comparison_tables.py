@@ -91,16 +91,16 @@ def factor_tables(analysis: Analysis) -> Iterator[Table]:
 def main_effects_table(analysis: Analysis) -> Table:
     """Each factor by itself, over all matched pairs."""
     rows: list[tuple[Value, ...]] = []
-    for one in analysis.main_effects:
-        effect = one.judgement.effect
-        word = verdict_word(one.judgement.verdict, analysis.metric)
-        begins = (one.factor, one.level, one.baseline, one.clients, len(one.pairs))
+    for main in analysis.main_effects:
+        effect = main.judgement.effect
+        word = verdict_word(main.judgement.verdict, analysis.metric)
+        begins = (main.factor, main.level, main.baseline, main.clients, len(main.pairs))
         if not isinstance(effect, PairedEffect):
             why = effect.reason if isinstance(effect, NotComparable) else effect.method
             rows.append((*begins, None, None, None, None, word, why))
             continue
-        depends = "on the other factors" if one.depends else "not seen to depend on others"
-        figures = (effect.ratio, effect.ratio_interval, effect.blocks, one.judgement.p_adjusted)
+        depends = "on the other factors" if main.depends else "not seen to depend on others"
+        figures = (effect.ratio, effect.ratio_interval, effect.blocks, main.judgement.p_adjusted)
         rows.append((*begins, *figures, word, depends))
     columns = (
         Column("Factor", "factor"),
@@ -122,11 +122,11 @@ def main_effects_table(analysis: Analysis) -> Table:
 def matched_table(analysis: Analysis) -> Table:
     """The pairs behind the main effects, judged factor by factor."""
     rows: list[tuple[Value, ...]] = []
-    for one in analysis.main_effects:
-        for pair in one.pairs:
+    for main in analysis.main_effects:
+        for pair in main.pairs:
             effect = pair.judgement.effect
             word = verdict_word(pair.judgement.verdict, analysis.metric)
-            begins = (one.factor, *lead(pair.point), pair.baseline.label)
+            begins = (main.factor, *lead(pair.point), pair.baseline.label)
             if not isinstance(effect, PairedEffect):
                 rows.append((*begins, None, None, None, word))
             else:

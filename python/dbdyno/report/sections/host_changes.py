@@ -24,7 +24,9 @@ def host_change_tables(analysis: Analysis) -> Iterator[Table]:
     order = [label(cell.levels, analysis.varying) for cell in analysis.cells]
     rows = tuple(
         (cell, part.replace("_", " "), *(_told(facts, when) for when in ("before", "after", "got")))
-        for (cell, part), facts in sorted(found.items(), key=lambda one: order.index(one[0][0]))
+        for (cell, part), facts in sorted(
+            found.items(), key=lambda change: order.index(change[0][0])
+        )
     )
     columns = (
         Column("Cell", "cell"),
@@ -58,7 +60,7 @@ def _spread(name: str, values: Sequence[object]) -> str:
     """One value where all are alike, a range of numbers, or every text there was."""
     numbers = [v for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
     if numbers and len(numbers) == len(values):
-        shown = [_amount(name, each) for each in (min(numbers), max(numbers))]
+        shown = [_amount(name, extreme) for extreme in (min(numbers), max(numbers))]
         unit = " MB" if name.endswith("_bytes") else ""
         return " to ".join(dict.fromkeys(shown)) + unit
     return " or ".join(dict.fromkeys(str(value) for value in values))

@@ -42,7 +42,7 @@ def otherwise(found: Iterable[Found], is_so: Callable[[int, int], bool]) -> Iter
     """Tables whose rows, found and sent, are so; each once, in sentences."""
     sentences = {
         f"`{load.table}` has {rows_text(load.rows)}, {count(load.sent)} were sent": None
-        for load in (one.load for one in found)
+        for load in (table.load for table in found)
         if load.rows is not None and load.sent is not None and is_so(load.rows, load.sent)
     }
     yield from sentences
@@ -51,13 +51,13 @@ def otherwise(found: Iterable[Found], is_so: Callable[[int, int], bool]) -> Iter
 def differences(found: Iterable[Found]) -> Iterator[str]:
     """Tables that should be the same and are not, in sentences."""
     by_recipe: dict[tuple[str, ...], list[Found]] = {}
-    for one in found:
-        if one.load.problem is None:
-            by_recipe.setdefault(one.recipe, []).append(one)
+    for table in found:
+        if table.load.problem is None:
+            by_recipe.setdefault(table.recipe, []).append(table)
     for same in by_recipe.values():
-        contents = dict.fromkeys(one.contents for one in same)
+        contents = dict.fromkeys(table.contents for table in same)
         if len(contents) > 1:
-            text = "; ".join(_told(each, same) for each in contents)
+            text = "; ".join(_told(content, same) for content in contents)
             yield (
                 f"`{same[0].load.table}` differs between runs with the same seed, script and "
                 f"options: {text}"
@@ -66,7 +66,7 @@ def differences(found: Iterable[Found]) -> Iterator[str]:
 
 def _told(contents: tuple[int | None, str | None], found: Sequence[Found]) -> str:
     rows, checksum = contents
-    runs = [one.run.id for one in found if one.contents == contents]
+    runs = [table.run.id for table in found if table.contents == contents]
     more = f" and {len(runs) - 1} more" if len(runs) > 1 else ""
     text = f"{rows_text(rows)}{f', {checksum}' if checksum else ''}"
     return f"{text} in {runs[0]}{more}"
@@ -75,14 +75,14 @@ def _told(contents: tuple[int | None, str | None], found: Sequence[Found]) -> st
 def loads_table(analysis: Analysis) -> Table:
     """Each table with each contents it was found to have."""
     alike: dict[tuple[Value, ...], list[Found]] = {}
-    for one in found_loads(analysis):
-        load = one.load
-        counted = (load.table, one.run.script, load.sent, load.rows, load.checksum)
-        alike.setdefault((*counted, load.problem or ""), []).append(one)
+    for table in found_loads(analysis):
+        load = table.load
+        counted = (load.table, table.run.script, load.sent, load.rows, load.checksum)
+        alike.setdefault((*counted, load.problem or ""), []).append(table)
     rows: list[tuple[Value, ...]] = []
     for (*counted_so, problem), found in alike.items():
-        took = [one.load.took_s for one in found]
-        runs = len({one.run.id for one in found})
+        took = [table.load.took_s for table in found]
+        runs = len({table.run.id for table in found})
         rows.append((*counted_so, runs, (min(took), max(took)), problem))
     columns = (
         Column("Table", "table"),

@@ -68,7 +68,9 @@ def data_to_cache(analysis: Analysis) -> list[tuple[str, str]]:
     sizes = set(by_cell.values())
     if len(sizes) == 1 and (same := sizes.pop()) is not None:
         return [(DATA_TO_CACHE, same)]
-    return [(f"{DATA_TO_CACHE}, {cell}", one) for cell, one in by_cell.items() if one is not None]
+    return [
+        (f"{DATA_TO_CACHE}, {cell}", size) for cell, size in by_cell.items() if size is not None
+    ]
 
 
 DATA_TO_CACHE = "data set ÷ cache"

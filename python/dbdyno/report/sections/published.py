@@ -72,7 +72,7 @@ def published_tables(analysis: Analysis) -> Iterator[Table]:
         yield Table("published", title, _COLUMNS, rows).without_empty()
     compared = tuple(compared_with_published(analysis))
     if compared:
-        rows = tuple(_comparison_row(one, analysis) for one in compared)
+        rows = tuple(_comparison_row(compared_pair, analysis) for compared_pair in compared)
         title = "Published comparisons, and those measured here"
         yield Table("published-comparisons", title, _COMPARISON_COLUMNS, rows).without_empty()
 
@@ -90,7 +90,7 @@ _OF_SEVERAL = {
 
 def agreement(analysis: Analysis) -> str | None:
     """How many published comparisons are seen again, in a sentence; `None` without any."""
-    words = [one.word for one in compared_with_published(analysis)]
+    words = [compared.word for compared in compared_with_published(analysis)]
     if not words:
         return None
     known = (AGREES, OTHER_SIZE, DIFFERS, OPEN, NOT_RUN, NOT_MEASURED)
@@ -130,45 +130,45 @@ _COMPARISON_COLUMNS = (
 
 def _rows(analysis: Analysis) -> Iterator[tuple[Value, ...]]:
     study = analysis.material.study
-    for one in study.published:
-        if one.against or one.value is None:
+    for published in study.published:
+        if published.against or published.value is None:
             continue
-        figure = find_figure(one.metric)
-        cell = full_cell(study, one.cell)
-        then = one.value if one.high is None else (one.value, one.high)
-        found: list[Point | None] = [*_points(analysis, cell, one.clients)]
+        figure = find_figure(published.metric)
+        cell = full_cell(study, published.cell)
+        then = published.value if published.high is None else (published.value, published.high)
+        found: list[Point | None] = [*_points(analysis, cell, published.clients)]
         for point in found or [None]:
-            now = _here(point, one, figure)
+            now = _here(point, published, figure)
             missing = None if now else NOT_RUN if point is None else NOT_MEASURED
-            scaled = now.times(1 / _middle(one.value, one.high)) if now else None
+            scaled = now.times(1 / _middle(published.value, published.high)) if now else None
             yield (
-                one.text or None,
-                _label(analysis, cell, one.cell),
-                point.clients if point else one.clients,
-                f"{figure.title}, {one.unit or figure.unit}",
+                published.text or None,
+                _label(analysis, cell, published.cell),
+                point.clients if point else published.clients,
+                f"{figure.title}, {published.unit or figure.unit}",
                 then,
                 now.value if now else None,
                 _interval(now),
                 scaled.value if scaled else None,
-                "; ".join(filter(None, (missing, one.why))) or None,
+                "; ".join(filter(None, (missing, published.why))) or None,
                 _interval(scaled),
-                one.source or None,
+                published.source or None,
             )
 
 
-def _comparison_row(one: Compared, analysis: Analysis) -> tuple[Value, ...]:
-    pair = one.pair
+def _comparison_row(compared: Compared, analysis: Analysis) -> tuple[Value, ...]:
+    pair = compared.pair
     differing = tuple(f for f in pair.cell if pair.cell[f] != pair.reference[f])
     return (
         pair.text or None,
         _label(analysis, pair.cell, differing),
         label(pair.reference, differing),
-        one.clients,
+        compared.clients,
         find_figure(pair.metric).title,
         pair.published,
-        one.now.value if one.now else None,
-        _interval(one.now),
-        one.word,
+        compared.now.value if compared.now else None,
+        _interval(compared.now),
+        compared.word,
         pair.why or None,
     )
 
@@ -198,10 +198,10 @@ def _points(analysis: Analysis, cell: Mapping[str, str], clients: int | None) ->
     ]
 
 
-def _here(point: Point | None, one: Published, figure: Figure) -> Estimate | None:
+def _here(point: Point | None, published: Published, figure: Figure) -> Estimate | None:
     """In the unit of the published figure."""
-    mean = point.estimate(one.metric) if point else None
-    return mean.times(figure.factor(one.unit) or 1.0) if mean else None
+    mean = point.estimate(published.metric) if point else None
+    return mean.times(figure.factor(published.unit) or 1.0) if mean else None
 
 
 def _middle(low: float, high: float | None) -> float:
@@ -231,33 +231,37 @@ def published_pairs(study: Study) -> Iterator[Pair]:
 
     Of such figures the one at the baseline's level is the reference, else the one named first.
     """
-    for one in study.published:
-        if one.against:
-            cell = full_cell(study, one.cell)
+    for published in study.published:
+        if published.against:
+            cell = full_cell(study, published.cell)
             yield Pair(
                 cell,
-                {**cell, **one.against},
-                one.metric,
-                one.clients,
-                one.value,
-                one.high,
-                one.text,
-                one.why,
-                one.direction,
+                {**cell, **published.against},
+                published.metric,
+                published.clients,
+                published.value,
+                published.high,
+                published.text,
+                published.why,
+                published.direction,
             )
-    absolute = [one for one in study.published if not one.against]
+    absolute = [published for published in study.published if not published.against]
     for first, second in combinations(absolute, 2):
         cells = full_cell(study, first.cell), full_cell(study, second.cell)
         differing = [name for name in cells[0] if cells[0][name] != cells[1][name]]
         if _what(first) != _what(second) or len(differing) != 1:
             continue
-        alike = [full_cell(study, one.cell) for one in absolute if _what(one) == _what(first)]
+        alike = [
+            full_cell(study, published.cell)
+            for published in absolute
+            if _what(published) == _what(first)
+        ]
         if _is_reference(study, differing[0], cells, alike):
             yield _pair_of(study, differing[0], (first, second), cells)
 
 
-def _what(one: Published) -> tuple[str, str, int | None]:
-    return one.metric, one.unit, one.clients
+def _what(published: Published) -> tuple[str, str, int | None]:
+    return published.metric, published.unit, published.clients
 
 
 def _is_reference(
@@ -282,19 +286,21 @@ def _pair_of(
 ) -> Pair:
     swapped = cells[1][factor] == study.design.baseline.get(factor)
     place = 0 if swapped else 1
-    one, reference = pair[place], pair[1 - place]
-    spans = one.high is not None or reference.high is not None
-    assert one.value is not None and reference.value is not None, "a direction has an `against`"
+    compared, reference = pair[place], pair[1 - place]
+    spans = compared.high is not None or reference.high is not None
+    assert compared.value is not None and reference.value is not None, (
+        "a direction has an `against`"
+    )
     least, most = reference.value, reference.high or reference.value
     return Pair(
         cells[place],
         cells[1 - place],
-        one.metric,
-        one.clients,
-        one.value / most,
-        (one.high or one.value) / least if spans else None,
-        " against ".join(filter(None, (one.text, reference.text))),
-        "; ".join(dict.fromkeys(filter(None, (one.why, reference.why)))),
+        compared.metric,
+        compared.clients,
+        compared.value / most,
+        (compared.high or compared.value) / least if spans else None,
+        " against ".join(filter(None, (compared.text, reference.text))),
+        "; ".join(dict.fromkeys(filter(None, (compared.why, reference.why)))),
     )
 
 
@@ -305,8 +311,8 @@ def _compared(pair: Pair, point: Point, reference: Point, study: Study) -> Compa
         ratios = [ours[b] / theirs[b] for b in ours.keys() & theirs.keys() if ours[b] * theirs[b]]
         if not ratios:
             return Compared(pair, point.clients, None, None, NOT_MEASURED)
-        one = Estimate(estimate(ratios).value, None, None, len(ratios))
-        return Compared(pair, point.clients, None, one, OPEN)
+        single = Estimate(estimate(ratios).value, None, None, len(ratios))
+        return Compared(pair, point.clients, None, single, OPEN)
     now = Estimate(effect.ratio, *effect.ratio_interval, effect.blocks)
     smallest_effect = study.primary.smallest_effect
     if pair.ratio is None:

@@ -28,7 +28,7 @@ def searches(point: Point) -> Iterator[tuple[BlockFigures, RateSearch]]:
 
 def result_words(probe: Probe) -> str:
     """`met`, or why not."""
-    return " and ".join(MISSED[one] for one in probe.missed) or "met"
+    return " and ".join(MISSED[limit] for limit in probe.missed) or "met"
 
 
 def search_tables(analysis: Analysis) -> Iterator[Table]:

@@ -209,7 +209,7 @@ def _listed(suite: str, path: Path, _written_ns: int) -> Mapping[str, str]:
         if not any(recipe.pattern.fullmatch(name) for name in versions)
     ]
     known = _KNOWN[suite].items()
-    added = {name: v for name, v in known if any(one.fullmatch(name) for one in silent)}
+    added = {name: v for name, v in known if any(pattern.fullmatch(name) for pattern in silent)}
     return {**versions, **added}
 
 

@@ -121,11 +121,11 @@ class ProxiedServer:
 
     def _require_room(self) -> None:
         """Checks that the server allows all connections that the proxies may open."""
-        each = self._proxy.server_connections(self._wish.settings)
+        of_process = self._proxy.server_connections(self._wish.settings)
         room = self._server.entry.capacity()
-        if each is None or room.connections is None:
+        if of_process is None or room.connections is None:
             return
-        needed = each * self._wish.processes
+        needed = of_process * self._wish.processes
         if needed > room.connections:
             raise ServerError(
                 f"{self._wish.processes} × {self._wish.kind} may open {needed} connections with "
@@ -190,14 +190,18 @@ class ProxiedServer:
 
     def capacity(self) -> Capacity:
         """Clients of all processes together; a TCP proxy also has the server's limit."""
-        each, count = self._proxy.most_clients(self._wish.settings), self._wish.processes
+        of_process, count = self._proxy.most_clients(self._wish.settings), self._wish.processes
         behind = self._server.entry.capacity()
         pooled = self._proxy.server_connections(self._wish.settings) is not None
-        if not pooled and behind.connections is not None and behind.connections < each * count:
+        if (
+            not pooled
+            and behind.connections is not None
+            and behind.connections < of_process * count
+        ):
             return behind
         return Capacity(
-            connections=each * count,
-            basis=f"{count} × {each:,} of {self._wish.kind}",
+            connections=of_process * count,
+            basis=f"{count} × {of_process:,} of {self._wish.kind}",
             cure="more `processes` of the proxy, or a higher hard limit: `ulimit -Hn`",
             accept_queue=None if pooled else behind.accept_queue,
         )

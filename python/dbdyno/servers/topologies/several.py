@@ -140,10 +140,10 @@ class Several(ABC):
     def facts(self) -> Mapping[str, object]:
         """The first's, and of each member its version and the settings that differ from the
         first's."""
-        each = {member.name: member.server.facts() for member in self._members}
-        first = each[self._first.name]
+        facts = {member.name: member.server.facts() for member in self._members}
+        first = facts[self._first.name]
         members = {
-            member.name: {"role": member.role, **_facts_of(each[member.name], first)}
+            member.name: {"role": member.role, **_facts_of(facts[member.name], first)}
             for member in self._members
         }
         return {**first, "topology": {"name": self._name, "members": members}}

@@ -87,7 +87,7 @@ def compared_factor(analysis: Analysis) -> str:
     """The first factor that the baseline names and of which several levels were run, else the
     first that varies."""
     named_first = [
-        one for one in analysis.material.study.design.baseline if one in analysis.varying
+        name for name in analysis.material.study.design.baseline if name in analysis.varying
     ]
     return (*named_first, *analysis.varying, analysis.material.study.factors[0].name)[0]
 
@@ -103,7 +103,7 @@ def _ratios(
 ) -> Iterator[_Ratio]:
     base = baseline_level(analysis, factor)
     known = {(_others(point, factor), point.step): point for point in _at(analysis, factor, base)}
-    varying = tuple(one for one in analysis.varying if one != factor)
+    varying = tuple(name for name in analysis.varying if name != factor)
     for point in analysis.points:
         reference = known.get((_others(point, factor), point.step))
         level = point.cell.levels[factor]
@@ -147,22 +147,22 @@ def _told(
 
 def _rows(analysis: Analysis, factor: str, ratios: Sequence[_Ratio]) -> Iterator[Row]:
     base = baseline_level(analysis, factor)
-    for line, clients in dict.fromkeys((one.line, one.clients) for one in ratios):
-        members = [one for one in ratios if (one.line, one.clients) == (line, clients)]
+    for line, clients in dict.fromkeys((drawn.line, drawn.clients) for drawn in ratios):
+        members = [drawn for drawn in ratios if (drawn.line, drawn.clients) == (line, clients)]
         yield _row(replace(members[0], level=base, ratio=1.0, low=None, high=None))
         yield from map(_row, members)
 
 
-def _row(one: _Ratio) -> Row:
+def _row(drawn: _Ratio) -> Row:
     return {
-        "line": one.line,
-        "group": one.group,
-        "level": one.level,
-        "ratio": one.ratio,
-        "low": one.ratio if one.low is None else one.low,
-        "high": one.ratio if one.high is None else one.high,
-        "key": str(one.clients),
-        "view": clients_text(one.clients),
+        "line": drawn.line,
+        "group": drawn.group,
+        "level": drawn.level,
+        "ratio": drawn.ratio,
+        "low": drawn.ratio if drawn.low is None else drawn.low,
+        "high": drawn.ratio if drawn.high is None else drawn.high,
+        "key": str(drawn.clients),
+        "view": clients_text(drawn.clients),
     }
 
 
@@ -202,8 +202,10 @@ def _drawing(
             alt.Tooltip("high:Q", title="to", format=".4~g"),
         ],
     )
-    one = alt.Chart(alt.InlineData(values=[{"one": 1}]))
-    rule = one.mark_rule(strokeDash=[4, 4], color="#888888").encode(y=alt.Y("one:Q", title=title))
+    parity = alt.Chart(alt.InlineData(values=[{"one": 1}]))
+    rule = parity.mark_rule(strokeDash=[4, 4], color="#888888").encode(
+        y=alt.Y("one:Q", title=title)
+    )
     return alt.layer(rule, lines, reach, dots.add_params(chosen))
 
 
@@ -219,14 +221,14 @@ def _table(
     every = sorted((*ratios, *_means(ratios, groups)), key=lambda r: (place[r.group], r.is_mean))
     values: tuple[tuple[Value, ...], ...] = tuple(
         (
-            one.group if groups else None,
-            one.line,
-            one.level,
-            one.clients,
-            one.ratio,
-            None if one.low is None or one.high is None else (one.low, one.high),
+            drawn.group if groups else None,
+            drawn.line,
+            drawn.level,
+            drawn.clients,
+            drawn.ratio,
+            None if drawn.low is None or drawn.high is None else (drawn.low, drawn.high),
         )
-        for one in every
+        for drawn in every
     )
     columns = (
         Column("Group", "group"),
@@ -242,12 +244,12 @@ def _table(
 def _means(ratios: Sequence[_Ratio], groups: Mapping[str, Sequence[str]]) -> Iterator[_Ratio]:
     """Of the groups that the study names and that have more than one line."""
     for group in groups:
-        members = [one for one in ratios if one.group == group]
+        members = [drawn for drawn in ratios if drawn.group == group]
         for level, clients in dict.fromkeys((member.level, member.clients) for member in members):
             alike = [
                 member for member in members if (member.level, member.clients) == (level, clients)
             ]
-            effect = mean_effect([one.found for one in alike])
+            effect = mean_effect([drawn.found for drawn in alike])
             if len(alike) > 1 and isinstance(effect, PairedEffect):
                 mean = f"mean of {len(alike)}"
                 bounds = (effect.ratio, *effect.ratio_interval)

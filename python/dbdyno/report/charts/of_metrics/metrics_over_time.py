@@ -53,7 +53,7 @@ def draw(analysis: Analysis, metrics: Sequence[str], *, name: str) -> Chart:
     found = timeline(analysis)
     rows = tuple(_rows(found, there)) if there and found.views else ()
     paced = {str(row["panel"]) for row in rows if row["value"] is not None}
-    drawn = (*(one for one in PACE if one in paced), *there)
+    drawn = (*(metric for metric in PACE if metric in paced), *there)
     blocks = sorted(
         {span.block for spans in found.views.values() for span in spans},
         key=lambda block: (int(block.split()[0]), block),
@@ -69,21 +69,21 @@ def draw(analysis: Analysis, metrics: Sequence[str], *, name: str) -> Chart:
     )
     intervals = longest(analysis)
     selections = _selections()
-    each = [
+    panels = [
         _panel(
-            one,
-            _title(analysis, one),
+            metric,
+            _title(analysis, metric),
             shade,
             found.kinds,
             intervals=intervals,
             selections=selections,
         )
-        for one in drawn
+        for metric in drawn
     ]
     with warnings.catch_warnings():
         # Altair tells that the panels' selections are one, which is meant.
         warnings.simplefilter("ignore", UserWarning)
-        stacked = alt.vconcat(_lanes(found.kinds, selections), *each, spacing=6)
+        stacked = alt.vconcat(_lanes(found.kinds, selections), *panels, spacing=6)
         stacked = stacked.resolve_scale(x="shared")
     return Chart(
         name,
