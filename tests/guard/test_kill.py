@@ -62,6 +62,16 @@ STUDIES = {
         "redo-size-and-purge": 10.0,
     }.items()
 }
+SEVERAL_SERVERS = {
+    name: Scene(("-m", "dbdyno", "run", name, "--scale", "smoke"), longest_s)
+    for name, longest_s in {
+        "failover-replicas": 14.0,
+        "caching-proxy": 10.0,
+        "sharding-middleware": 12.0,
+    }.items()
+}
+"""A primary that is killed and its replica promoted, behind HAProxy; pgpool-II, whose shared memory
+outlives it; a coordinator and its nodes."""
 DEATHS = (
     ("ext4-direct-io", "fio"),
     ("transparent-hugepages", "server"),
@@ -100,6 +110,11 @@ class Doomed:
         if name in ("server", "fio"):
             wanted = (name,) if name == "fio" else ("postgres", "mysqld")
             found += [pid for pid in descendants(self.lab.pid) if program(pid) in wanted][:1]
+        if name == "member":
+            below = descendants(self.lab.pid)
+            servers = [pid for pid in below if program(pid) == "postgres"]
+            backends = {child for pid in servers for child in children_of(pid)}
+            found += [pid for pid in servers if pid not in backends][-1:]
         return found
 
     def kill(self, name: str) -> None:
@@ -240,6 +255,28 @@ def test_a_death_in_a_study_leaves_the_machine_as_it_was(seed: int, folder: Path
 def test_a_death_while_a_fault_is_on_leaves_no_fault_in_force(seed: int, folder: Path) -> None:
     victim = ("lab", "guard", "lab and guard")[seed % 3]
     one_death(SCENE_OF_FAULTS, victim, random.Random(seed).uniform(2.0, 8.0), folder)
+
+
+def death_of_several_servers(seed: int, folder: Path) -> None:
+    chance = random.Random(seed)
+    scene = list(SEVERAL_SERVERS.values())[seed % len(SEVERAL_SERVERS)]
+    victim = ("lab", "guard", "lab and guard", "member")[seed % 4]
+    one_death(scene, victim, chance.uniform(2.0, scene.longest_s), folder)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_death_among_several_servers_leaves_the_machine_as_it_was(
+    seed: int, folder: Path
+) -> None:
+    death_of_several_servers(seed, folder)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", range(100, 150))
+def test_fifty_deaths_among_several_servers_leave_the_machine_as_it_was(
+    seed: int, folder: Path
+) -> None:
+    death_of_several_servers(seed, folder)
 
 
 @pytest.mark.nightly
