@@ -422,6 +422,9 @@ def test_a_published_figure_that_fits_nothing_is_named_with_its_line(
         ('kind = "metrics-over-time"\nmetrics = ["p99"]', "found `p99`"),
         ('kind = "bars"', "expected `metric`"),
         ('kind = "bars"\nmetric = "thruput"', "there is no figure `thruput`"),
+        ('kind = "bars"\nmetric = "mean.a over thruput"', "there is no figure `mean.a over"),
+        ('kind = "bars"\nmetric = "mean.a over throughput"', "expected two figures in one unit"),
+        ('kind = "bars"\nmetric = "mean.a over mean.b over mean"', "expected two figures"),
         ('kind = "latency-percentiles"\nmetric = "p99"', "takes no `metric`"),
         ('kind = "last-minutes"\ngroups = { a = ["wal"] }', "takes no `groups`"),
         (

@@ -13,6 +13,7 @@ from dbdyno.model import (
     ANSWER_FIELDS,
     FIGURES,
     GROUPED,
+    OVER,
     USUAL,
     Chart,
     Lead,
@@ -31,11 +32,24 @@ def _figure(name: str) -> str:
     try:
         find_figure(name)
     except KeyError:
+        if OVER in name and all(map(_is_figure, name.split(OVER))):
+            raise ValueError(
+                f"`{name}` is no ratio that can be had; expected two figures in one unit, such as "
+                "`mean.first over mean.later`, and neither a share nor a cost per event"
+            ) from None
         known = ", ".join(FIGURES)
         raise ValueError(
             f"there is no figure `{name}`; there are {known}, and those a tool tells"
         ) from None
     return name
+
+
+def _is_figure(name: str) -> bool:
+    try:
+        find_figure(name)
+    except KeyError:
+        return False
+    return True
 
 
 def answer_text(text: str | None) -> str | None:
