@@ -100,7 +100,10 @@ def level_names(
 
 def metric_words(analysis: Analysis) -> str:
     """The deciding figure within a sentence; a sampled metric as its source calls it."""
-    return analysis.material.words_of(analysis.metric_name) or figure_name(analysis.metric)
+    words = analysis.material.words_of(analysis.metric_name)
+    if words is None:
+        return figure_name(analysis.metric)
+    return words if words[1:2].isupper() else words[:1].lower() + words[1:]
 
 
 def _words(factor: str) -> str:
