@@ -27,6 +27,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (texts.V1_0, "1.0.20", 40_000, 0, 13_220),
         (texts.V1_0_NO_RANKS, "1.0.20", 40_000, 0, None),
         (texts.V1_1, "1.1.0-0000000", 40_000, 0, 13_220),
+        (texts.V1_0.replace("1.0.20", "1.1.0"), "1.1.0", 40_000, 0, 13_220),
         (texts.V1_0_CPU, "1.0.20", 0, 0, 13_220),
     ],
 )

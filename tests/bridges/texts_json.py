@@ -1,6 +1,7 @@
 """What fio, BenchBase, memtier_benchmark and redis-benchmark write, in a few figures.
 
-fio 3.25 to 3.41 and redis-benchmark 6.0 to 8.0: compared with runs of them. fio 2: in the shape of
+fio 3.25 to 3.41 and redis-benchmark 6.0 to 8.0: compared with runs of them. fio 3.1: of the sample
+in the tests of gVisor's benchmarks, which has no response times; fio 2: in the shape of
 public results of 2.1.11, 2.2.10 (tests of storperf), 2.6 and 2.10 (times in microseconds, sizes
 in KiB, no options before 2.10). BenchBase: of the
 summaries in a guide for Aurora DSQL (2024) and in the tests of autorocks (2022).

@@ -2,8 +2,9 @@
 
 YCSB 0.17 and db_bench 6.11 to 9.11: made by running them, with other figures. YCSB 0.1: in the
 shape of `ycsb-test-run.dat` of PerfKitBenchmarker; HammerDB 3 to 5: of the CLI guide in
-its documentation and of logs in repositories; db_bench 5: of
-5.14 and 5.17 in public notes, which say what 6 says but for the sampling of compression.
+its documentation and of logs in HammerDB's issues: 3.3 in #99, 4.4 in #356, 4.6 in #511, and 5 of
+2025 in #782; db_bench 5: of 5.14 and 5.17 in public notes, which say what 6 says but for the
+sampling of compression.
 """
 
 from __future__ import annotations

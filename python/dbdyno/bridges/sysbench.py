@@ -32,7 +32,12 @@ from dbdyno.bridges.sysbench_tests import (
 from dbdyno.errors import EngineError
 from dbdyno.generators.generator import ToolOutcome
 from dbdyno.generators.sysbench import GENERATOR
-from dbdyno.generators.sysbench_text import outcome, response_times, stated_per_s
+from dbdyno.generators.sysbench_text import (
+    impossible_rates,
+    outcome,
+    response_times,
+    stated_per_s,
+)
 from dbdyno.model import Metric, Option
 
 _BANNER = re.compile(r"^sysbench (\d[\w.-]*)", re.MULTILINE)
@@ -240,6 +245,9 @@ def _warnings(text: Text, window_s: float) -> Iterator[str]:
     total_s = float(first(_TOTAL, text.content) or 0)
     if not text.name and abs(total_s - window_s) > 0.02 * total_s:
         yield f"its rates are of {window_s:.4g} s, its total time is {total_s:g} s"
+    if wrong := impossible_rates(text.content):
+        lines = "a line" if wrong == 1 else f"{wrong} lines"
+        yield f"left out: {lines} over time with a rate that nothing reaches"
 
 
 BRIDGE: Bridge = Sysbench()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -43,7 +44,10 @@ _PROGRESS = re.compile(
     r"|.*?response time: (?P<old>[\d.]+)ms \((?P<old_rank>[\d.]+)%\))?",
     re.MULTILINE,
 )
+_TARGET = re.compile(r"^Target transaction rate: ([\d.]+)/sec", re.MULTILINE)
 _QUEUE = re.compile(r"^\[ *\d+s *\] queue length: (\d+)", re.MULTILINE)
+_MOST_PER_S = 1e12
+"""A rate over time above it is a counter of 0.5 that went below 0."""
 SAMPLED = ("50", "75", "90", "95", "99", "99.9")
 """Percentiles whose lines over time are kept."""
 _SAME = 0.02
@@ -144,14 +148,28 @@ def _shown_us(matched: re.Match[str]) -> float:
 
 
 def _against(printed: str, events: int) -> Iterator[str]:
-    """Why its figures are none to judge by: it was to keep a rate and fell behind."""
-    queued = _QUEUE.findall(printed)
-    if queued and too_far_behind(int(queued[-1]), events):
-        yield f"{queued[-1]} events were due and not yet begun"
+    """Why its figures are none to judge by: it was to keep a rate and fell behind. Without lines
+    over time it says so by its number of events alone: as random (Poisson) starts make it, with
+    three standard deviations to spare."""
+    queued, target, total = (pattern.findall(printed) for pattern in (_QUEUE, _TARGET, _WINDOW))
+    if queued:
+        if too_far_behind(int(queued[-1]), events):
+            yield f"{queued[-1]} events were due and not yet begun"
+    elif target and total:
+        due = float(target[-1]) * _window_s(printed, float(total[-1]))
+        if too_far_behind(round(due - 3 * math.sqrt(due)) - events, events):
+            yield f"{events} events ended where its rate asked for some {due:.0f}"
+
+
+def impossible_rates(printed: str) -> int:
+    """How many lines over time have a rate that nothing reaches; they are no samples."""
+    return sum(float(matched["rate"]) > _MOST_PER_S for matched in _PROGRESS.finditer(printed))
 
 
 def _samples(printed: str, began_ns: int) -> Iterator[Sample]:
     for matched in _PROGRESS.finditer(printed):
+        if float(matched["rate"]) > _MOST_PER_S:
+            continue
         unix_ns = began_ns + int(matched["second"]) * 10**9
         yield Sample(unix_ns, "sysbench", "events_per_s", "", float(matched["rate"]))
         ranks = (matched["ranks"] or matched["old_rank"] or "").replace("%", "").split("/")
