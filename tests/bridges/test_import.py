@@ -266,6 +266,15 @@ def test_another_length_refuses_a_verdict_even_so(capsys: pytest.CaptureFixture[
     assert "load differ" in json.loads(capsys.readouterr().out.partition("\n")[2])["refused"]
 
 
+def test_what_neither_side_has_is_no_fault_of_one_side(capsys: pytest.CaptureFixture[str]) -> None:
+    rates = {"a1": 1000, "a2": 1010, "b1": 1200, "b2": 1210}
+    named = [f"{name[0]}={file(f'{name}.txt', pgbench(rate=r))}" for name, r in rates.items()]
+    assert run("import", *named, "--as", "mine") == 0
+    assert run("compare", "mine/a", "mine/b", "--metric", "mean.x", "--assume-alike") == 0
+    why = "no event was labelled `x` in b; no event was labelled `x` in a"
+    assert f"all 4 runs are left out: {why}" in capsys.readouterr().out
+
+
 def test_imported_results_are_reported_and_not_carried_on(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -51,7 +51,11 @@ def too_few_runs(point: Point, other: Point, metric: str) -> NotComparable | Non
         return None
     every = sum(len(side.blocks) for side in sides)
     which = f"all {every}" if len(lost) == every else f"{len(lost)} of {every}"
-    why = _why([figures for _, figures in lost], lambda: not_there(lost[0][0], metric))
+    without = [side for side, figures in lost if figures.counted and not figures.faults]
+    why = _why(
+        [figures for _, figures in lost],
+        lambda: "; ".join(dict.fromkeys(not_there(side, metric) for side in without)),
+    )
     text = f"{which} runs are left out: {why}"
     if any(sound):
         text += "; a side with one run or none holds no spread, so no interval can be given"
