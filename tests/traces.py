@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from dbdyno.guard import guarded
+from dbdyno.guard import sweep
 from dbdyno.guard.family import children_of
 from dbdyno.guard.guard import LOCK_NAME
 from dbdyno.guard.journal import state_folder
@@ -24,7 +24,7 @@ def left_behind() -> frozenset[str]:
     What belongs to a living process is not counted: others may use dbdyno on this machine.
     """
     found = set()
-    for parent in guarded.temporary_parents():
+    for parent in sweep.temporary_parents():
         found |= {str(lock) for lock in parent.glob(f"dbdyno-*/{LOCK_NAME}") if is_free(lock)}
     mapped = "".join(maps for maps in map(read_maps, Path("/proc").glob("[0-9]*/maps")))
     found |= {

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from dbdyno.cli.check import Takes, explanation
+from dbdyno.cli.check import explanation
+from dbdyno.cli.check_document import Takes
 from dbdyno.conduct import bundled_studies, load_study
 from dbdyno.conduct.estimate import estimate
 from dbdyno.conduct.needs import Machine

@@ -8,7 +8,8 @@ import threading
 from pathlib import Path
 
 from dbdyno.guard.account import server_account
-from dbdyno.guard.guarded import Guarded, sweep
+from dbdyno.guard.guarded import Guarded
+from dbdyno.guard.sweep import sweep
 from dbdyno.servers import open_server
 from dbdyno.servers.nodes.place import data_parent
 from dbdyno.setters.outfit import apply_all, missing_of_host

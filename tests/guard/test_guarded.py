@@ -13,9 +13,10 @@ import pytest
 from dbdyno.errors import MachineError, ServerError
 from dbdyno.guard import undo
 from dbdyno.guard.family import children_of
-from dbdyno.guard.guarded import Guarded, sweep
+from dbdyno.guard.guarded import Guarded
 from dbdyno.guard.journal import boot_id, left_to_do, safe_folder
 from dbdyno.guard.launch import Launch
+from dbdyno.guard.sweep import sweep
 from traces import wait_until_gone
 
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")

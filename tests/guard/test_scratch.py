@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import dbdyno
-from dbdyno.guard.guarded import sweep
 from dbdyno.guard.scratch import scratch_folder
+from dbdyno.guard.sweep import sweep
 
 HOLD = (
     "import sys\nfrom dbdyno.guard.scratch import scratch_folder\n"

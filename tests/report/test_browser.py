@@ -23,7 +23,8 @@ from test_sampled import rate as sampled_rate
 from test_searches import SEARCH, of_a_cell
 
 from dbdyno.model import PlannedRun, Step
-from dbdyno.report.analysis.history import Asked, histories
+from dbdyno.report.analysis.history import histories
+from dbdyno.report.analysis.history_series import Asked
 from dbdyno.report.analysis.sessions import sessions_of
 from dbdyno.report.page.gallery_page import Entry, Measure, gallery_page
 from dbdyno.report.page.history_page import render_history

@@ -17,7 +17,8 @@ from dbdyno.errors import UsageError
 from dbdyno.formats.study import read_study
 from dbdyno.model import PlannedRun, Primary, Step
 from dbdyno.report.analysis.confirmation import Confirmation, confirmation
-from dbdyno.report.analysis.history import Asked, Histories, histories
+from dbdyno.report.analysis.history import histories
+from dbdyno.report.analysis.history_series import Asked, Histories
 from dbdyno.report.analysis.sessions import sessions_of, version_factors, version_key
 from dbdyno.report.page.history_page import render_history
 from dbdyno.store import Store

@@ -9,7 +9,7 @@ import pytest
 from kinds import connect_mysql as connect
 
 from dbdyno.errors import ServerError
-from dbdyno.guard import guarded
+from dbdyno.guard import sweep
 from dbdyno.servers import InitialData, open_server
 from dbdyno.servers import initial_data as module
 from traces import nothing_left
@@ -34,7 +34,7 @@ class Maker:
 def initial(tmp_path: Path) -> Iterator[InitialData]:
     with InitialData(tmp_path) as initial:
         yield initial
-    assert not list(tmp_path.glob(f"{guarded.FOLDER_PREFIX}*")), "kept folders are removed"
+    assert not list(tmp_path.glob(f"{sweep.FOLDER_PREFIX}*")), "kept folders are removed"
 
 
 def provide(initial: InitialData, make: Maker, made_with: str) -> Path:

@@ -12,7 +12,7 @@ from hostile import mysql, rowless, scram, served, switch
 
 from dbdyno.errors import ConnectError, ServerError
 from dbdyno.servers import open_server
-from dbdyno.servers.databases.mysql.query import Address, Session
+from dbdyno.servers.databases.mysql.session import Address, MysqlSession
 from dbdyno.servers.nodes.login import try_apart, within
 
 PASSWORD = "S3cretPW"
@@ -28,7 +28,7 @@ def key() -> bytes:
 
 def log_in(port: int, *, asks: bool = False) -> None:
     address = Address("bob", PASSWORD, port=port, asks_for_public_key=asks)
-    session = Session("MySQL", address, greeting_limit_s=5)
+    session = MysqlSession("MySQL", address, greeting_limit_s=5)
     try:
         session.connection()
     finally:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from dbdyno.errors import ConnectError
-from dbdyno.servers.databases.mysql import query as mysql
+from dbdyno.servers.databases.mysql import session as mysql
 from dbdyno.servers.databases.postgresql import query as postgresql
 from dbdyno.servers.nodes import peer
 
@@ -72,7 +72,7 @@ def silent(client: socket.socket) -> None:
 
 def mysql_at(port: int, *, limit_s: float = 5.0) -> ConnectError:
     address = mysql.Address("u", "p", "d", port=port)
-    session = mysql.Session("MySQL", address, greeting_limit_s=limit_s)
+    session = mysql.MysqlSession("MySQL", address, greeting_limit_s=limit_s)
     with pytest.raises(ConnectError) as caught:
         session.connection()
     return caught.value

@@ -17,7 +17,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from dbdyno.guard import guarded
+from dbdyno.guard import guarded, sweep
 from dbdyno.guard.family import children_of
 from dbdyno.guard.guard import LOCK_NAME
 from traces import LIMIT_S, descendants, left_behind, wait_until_gone
@@ -151,13 +151,13 @@ def test_kill_9_of_lab_and_guard_is_swept_up_by_the_next(lab: subprocess.Popen[s
     wait_until_gone(pids)
     assert any("dbdyno-" in path for path in left_behind())
 
-    guarded.sweep()
+    sweep.sweep()
 
 
 def test_sweeping_spares_folders_in_use() -> None:
     with guarded.Guarded() as owner:
         folder = owner.folder(Path("/tmp"))
-        guarded.sweep()
+        sweep.sweep()
 
         assert (folder / LOCK_NAME).exists()
 

@@ -12,7 +12,8 @@ from scene import root_only, scene, without_root
 
 from dbdyno.errors import MachineError
 from dbdyno.guard.family import children_of
-from dbdyno.guard.guarded import Guarded, sweep
+from dbdyno.guard.guarded import Guarded
+from dbdyno.guard.sweep import sweep
 from dbdyno.guard.undo import mount_at
 from dbdyno.setters.filesystem import SETTER, Filesystem
 from dbdyno.setters.outfit import apply_all

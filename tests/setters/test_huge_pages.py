@@ -8,7 +8,8 @@ import pytest
 from scene import root_only, scene, without_root
 
 from dbdyno.errors import MachineError
-from dbdyno.guard.guarded import Guarded, Held
+from dbdyno.guard.guarded import Guarded
+from dbdyno.guard.held import Held
 from dbdyno.servers import open_server
 from dbdyno.setters.huge_pages import SETTER, reserved_pages_of
 from dbdyno.setters.outfit import apply_all
@@ -63,7 +64,7 @@ def test_fewer_pages_than_asked_for_are_an_error(
     """As of a kernel whose memory is in pieces, without taking all memory of this one."""
 
     def found_one(guarded: Guarded, _path: Path, _value: str) -> Held:
-        return Held(guarded, 0, old="0", new="1")
+        return Held(guarded.undo, 0, old="0", new="1")
 
     monkeypatch.setattr(Guarded, "write", found_one)
     with Guarded() as guarded, pytest.raises(MachineError, match="found 2 MB of the 8 MB"):

@@ -6,11 +6,12 @@ import shutil
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import click
 
+from dbdyno.cli.check_document import Takes, document_of, members_of, servers_of
 from dbdyno.cli.options import (
     collector_option,
     json_option,
@@ -21,7 +22,7 @@ from dbdyno.cli.options import (
 from dbdyno.cli.terminal import say, say_json
 from dbdyno.cli.text import clients, sees
 from dbdyno.conduct.code import Code, code_of
-from dbdyno.conduct.estimate import Estimate, estimate
+from dbdyno.conduct.estimate import estimate
 from dbdyno.conduct.examine import Started, examine, examine_servers
 from dbdyno.conduct.fault_rules import fault_words
 from dbdyno.conduct.foreseen import can_be_foreseen, foreseen
@@ -29,10 +30,9 @@ from dbdyno.conduct.left_out import lacking_cells
 from dbdyno.conduct.level_loads import changed_loads
 from dbdyno.conduct.load import load_study, scale_reason
 from dbdyno.conduct.load_keys import passed_on
-from dbdyno.conduct.needs import Machine, lacks, this_machine
+from dbdyno.conduct.needs import this_machine
 from dbdyno.conduct.planning import plan_study
 from dbdyno.conduct.sampling import missing_sources
-from dbdyno.conduct.topology import ManyServers, many_servers
 from dbdyno.conduct.volume import scripts_asked
 from dbdyno.design import cells
 from dbdyno.design.batches import batches, why_not_turns
@@ -118,7 +118,7 @@ def check(
         takes = Takes(estimate(loaded, plan), this_machine(), free)
     seen = foreseen(loaded, plan, held)
     if as_json:
-        document = _document(loaded, plan, takes)
+        document = document_of(loaded, plan, takes)
         added = {
             "started": [asdict(server) for server in started],
             "left_out": [asdict(cell) for cell in left_out],
@@ -165,20 +165,6 @@ def _lacking(left_out: Sequence[LeftOut], not_sampled: Mapping[str, Missing]) ->
         yield f"not sampled: `{source}`, since {missing.what}\n  cure: {missing.cure}"
 
 
-@dataclass(frozen=True, slots=True)
-class Takes:
-    """What a study takes, and what there is of it here."""
-
-    cost: Estimate
-    machine: Machine
-    free_bytes: int
-
-    def lacking(self, needs: Needs) -> tuple[str, ...]:
-        """`cores`, `memory`, `disk`: what there is too little of."""
-        short = ("disk",) if self.free_bytes < self.cost.disk_bytes else ()
-        return (*lacks(needs, self.machine), *short)
-
-
 def explanation(
     study: Study,
     plan: Plan,
@@ -200,9 +186,9 @@ def explanation(
         yield f"scale    {reason or study.scale}{others}"
     for factor in study.factors:
         yield f"factor   {factor.name}: {', '.join(level.name for level in factor.levels)}"
-    for name, provision in _servers(plan).items():
+    for name, provision in servers_of(plan).items():
         yield f"server   {name}: {provision}"
-    for name, servers in _members(plan).items():
+    for name, servers in members_of(plan).items():
         yield f"members  {name}: {servers}"
     yield from (f"fault    {words}" for words in fault_words(study))
     for server in started:
@@ -294,18 +280,6 @@ def _with_hint(error: LabError) -> str:
     return "\n".join((message, f"    hint: {first}", *(f"          {line}" for line in more)))
 
 
-def _servers(plan: Plan) -> dict[str, str]:
-    return {run.cell.levels.get("server", run.label): run.cell.provision for run in plan.runs}
-
-
-def _members(plan: Plan) -> dict[str, ManyServers]:
-    return {
-        run.cell.levels.get("server", run.label): servers
-        for run in plan.runs
-        if (servers := many_servers(run.cell)) is not None
-    }
-
-
 def _load(load: Load, own: str) -> str:
     steps = ", ".join(map(str, load.clients))
     window = format_duration(load.measure_s) if load.measure_s else ""
@@ -356,45 +330,3 @@ def _order(study: Study, plan: Plan) -> str:
 def _existing(path: Path) -> Path:
     path = path.absolute()
     return next(folder for folder in (path, *path.parents) if folder.exists())
-
-
-def _document(study: Study, plan: Plan, takes: Takes) -> dict[str, object]:
-    cost = takes.cost
-    return {
-        "schema": 1,
-        "study": study.name,
-        "question": study.question,
-        "scale": study.scale,
-        "seed": plan.seed,
-        "plan": plan.fingerprint,
-        "factors": {
-            factor.name: [level.name for level in factor.levels] for factor in study.factors
-        },
-        "servers": _servers(plan),
-        "members": {name: asdict(servers) for name, servers in _members(plan).items()},
-        "clients": list(study.load.clients),
-        "time_s": cost.time_s,
-        **_search_document(study.load.find_max),
-        "disk_bytes": cost.disk_bytes,
-        "disk_free_bytes": takes.free_bytes,
-        "data_unknown": list(cost.unknown),
-        "needs": asdict(study.needs),
-        "machine": asdict(takes.machine),
-        "lacks": list(takes.lacking(study.needs)),
-        "order": [
-            {
-                "run": run.id,
-                "block": run.block,
-                "cell": dict(run.cell.levels),
-                "script": run.cell.script,
-                "seed": run.seed,
-            }
-            for run in plan.runs
-        ],
-    }
-
-
-def _search_document(asked: FindMax | None) -> dict[str, object]:
-    if asked is None:
-        return {}
-    return {"probes": {"usual": usual_probes(asked), "most": most_probes(asked)}}

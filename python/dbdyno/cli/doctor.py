@@ -13,7 +13,7 @@ from dbdyno.collect import host_facts, machine_limits, red_flags
 from dbdyno.conduct.preflight import Limit, machine_needs
 from dbdyno.engine import find_engine, plan_engine, spec_of_clients
 from dbdyno.errors import MachineError
-from dbdyno.guard.guarded import sweep
+from dbdyno.guard.sweep import sweep
 
 
 @click.command()

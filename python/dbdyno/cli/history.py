@@ -17,7 +17,7 @@ from dbdyno.model import FIGURES, Primary, find_figure
 from dbdyno.store import Store
 
 if TYPE_CHECKING:
-    from dbdyno.report.analysis.history import Histories, Place, Series
+    from dbdyno.report.analysis.history_series import Histories, Place, Series
     from dbdyno.stats import Change
 
 FAIL_ON = ("change", "slower")
@@ -88,7 +88,8 @@ def history(
     """
     _check_metric(metric)
     # Statistics and Arrow take a second to import: only who asks pays for it.
-    from dbdyno.report.analysis.history import Asked, histories
+    from dbdyno.report.analysis.history import histories
+    from dbdyno.report.analysis.history_series import Asked
     from dbdyno.report.analysis.sessions import sessions_of
 
     asked = Asked(metric, by, anchor, cell, clients, last, smallest_effect)

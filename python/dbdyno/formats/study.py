@@ -5,11 +5,10 @@ Every error names the file and line, says what was expected, and suggests the ne
 
 from __future__ import annotations
 
-import math
 import re
 import tomllib
 import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -23,16 +22,25 @@ from dbdyno.formats.lead_rules import lead_complaints
 from dbdyno.formats.load_schema import LevelLoadTable, LoadTable, Pace
 from dbdyno.formats.nearest import nearest_hint
 from dbdyno.formats.search_rules import metric_of, search_complaints
-from dbdyno.formats.study_schema import DesignTable, ProxyTable, StudyDocument
+from dbdyno.formats.study_checks import (
+    Fail,
+    check_complete,
+    check_extent,
+    check_groups,
+    check_load,
+    check_most_clients,
+    check_published,
+    listing,
+)
+from dbdyno.formats.study_design import check_baseline, chosen_levels, design_of
+from dbdyno.formats.study_schema import ProxyTable, StudyDocument
 from dbdyno.formats.study_secrets import SEE, PasswordError, parted
 from dbdyno.formats.toml_lines import key_lines
 from dbdyno.formats.topology_rules import topology_of
-from dbdyno.formats.twice_rules import twice_if_long, why_not_twice
 from dbdyno.model import (
     MAIN,
     Cell,
     Closed,
-    Design,
     Factor,
     Level,
     Load,
@@ -50,8 +58,6 @@ PAPER = "paper"
 SMOKE = "smoke"
 """The scale of runs that only show that a study can be carried out."""
 
-MOST_CELLS = 1000
-"""Of a study: `check` tries each one, and a run takes seconds at least."""
 
 _LARGEST = 1 << 20
 """Longest study file, characters: guards against endless input."""
@@ -103,7 +109,7 @@ def read_study(
     wanted = scale or PAPER
     if wanted not in names:
         raise StudyError(
-            f"there is no scale `{wanted}`; this study has {_listing(names)}",
+            f"there is no scale `{wanted}`; this study has {listing(names)}",
             file=file,
             hint=nearest_hint(wanted, names),
         )
@@ -128,10 +134,6 @@ def deciding_level(study: Study, cell: Cell, says: Callable[[Level], object]) ->
             if level.name == cell.levels[factor.name] and says(level):
                 return level_path(factor.name, level.name)
     return None
-
-
-def _listing(names: Iterable[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
 
 
 def _read_text(file: Path) -> str:
@@ -205,12 +207,12 @@ def _build(
     except ValidationError as error:
         raise fail(*complaint(error)) from error
     every = _factors(document, folder, fail)
-    factors = _chosen(document.design.levels, every, fail)
-    _check_extent(factors, fail)
-    _check_baseline(document.design.baseline, factors, fail)
-    _check_published(document, every, fail)
-    _check_groups(document, every, fail)
-    _check_most_clients(factors, document.load, fail)
+    factors = chosen_levels(document.design.levels, every, fail)
+    check_extent(factors, fail)
+    check_baseline(document.design.baseline, factors, fail)
+    check_published(document, every, fail)
+    check_groups(document, every, fail)
+    check_most_clients(factors, document.load, fail)
     listed = isinstance(merged.get("leads"), list)
     leading = lead_complaints(document, every, factors, scale=scale, listed=listed)
     faulty = all_fault_complaints(document.all_faults(), document.load)
@@ -250,7 +252,7 @@ def _build(
             _load(document.load, folder, fail),
             faults=tuple(table.fault() for table in document.fault),
         ),
-        design=_design(document.design, factors, fail),
+        design=design_of(document.design, factors, fail),
         charts=tuple(chart.chart() for chart in document.chart),
         scale=scale,
         scales=scales,
@@ -258,12 +260,8 @@ def _build(
     )
 
 
-class _Fail(typing.Protocol):
-    def __call__(self, path: KeyPath, message: str, hint: str | None = None) -> StudyError: ...
-
-
 def _level_load(
-    table: LevelLoadTable, path: KeyPath, folder: Path, fail: _Fail
+    table: LevelLoadTable, path: KeyPath, folder: Path, fail: Fail
 ) -> Mapping[str, object]:
     try:
         return table.changes(folder)
@@ -271,8 +269,8 @@ def _level_load(
         raise fail((*path, "arrival"), f"`{'.'.join(path)}.arrival`: {error}") from error
 
 
-def _load(table: LoadTable, folder: Path, fail: _Fail) -> Load:
-    _check_load(table, fail)
+def _load(table: LoadTable, folder: Path, fail: Fail) -> Load:
+    check_load(table, fail)
     paths: list[tuple[KeyPath, Pace]] = [(("load",), table)]
     paths += [(("load", "group", name), group) for name, group in table.group.items()]
     for path, pace in paths:
@@ -288,20 +286,7 @@ def _load(table: LoadTable, folder: Path, fail: _Fail) -> Load:
     return table.load(folder)
 
 
-def _check_load(load: LoadTable, fail: _Fail) -> None:
-    if load.measure is None and load.events is None:
-        raise fail(
-            ("load",), "[load] says neither `measure` nor `events`", 'such as measure = "30 s"'
-        )
-    if load.measure is not None and load.measure <= 0:
-        raise fail(("load", "measure"), "`load.measure` must be longer than nothing")
-    if not 0 < load.interval <= 3600:
-        raise fail(("load", "interval"), "`load.interval` must lie between 0 s and 1 h")
-    if len(set(load.clients)) != len(load.clients):
-        raise fail(("load", "clients"), "`load.clients` names a count twice; each is one step")
-
-
-def _factors(document: StudyDocument, folder: Path, fail: _Fail) -> tuple[Factor, ...]:
+def _factors(document: StudyDocument, folder: Path, fail: Fail) -> tuple[Factor, ...]:
     factors: list[Factor] = []
     if document.server:
         levels = (
@@ -355,145 +340,9 @@ def _factors(document: StudyDocument, folder: Path, fail: _Fail) -> tuple[Factor
         levels = (Level(stem, script=name) for stem, name in zip(stems, scripts, strict=True))
         factors.append(Factor("script", tuple(levels)))
     named = not abilities(document.workload.generator).takes_script
-    _check_complete(factors, bool(scripts) or named, fail)
+    check_complete(factors, bool(scripts) or named, fail)
     return tuple(factors)
-
-
-def _check_extent(factors: tuple[Factor, ...], fail: _Fail) -> None:
-    """Checked before cells are made: a few factors of ten levels are a million cells."""
-    made = math.prod(len(factor.levels) for factor in factors)
-    if made > MOST_CELLS:
-        largest = max(factors, key=lambda factor: len(factor.levels))
-        sizes = " × ".join(str(len(f.levels)) for f in factors if len(f.levels) > 1)
-        raise fail(
-            level_path(largest.name, largest.levels[0].name)[:-1],
-            f"{sizes} levels are {made:,} cells; a study has at most {MOST_CELLS:,}",
-            "name fewer levels, or those that a scale runs (`design.levels`)",
-        )
-
-
-def _check_most_clients(factors: tuple[Factor, ...], load: LoadTable, fail: _Fail) -> None:
-    """Checks that every cell has a step left."""
-    least = min(load.clients)
-    for factor in factors:
-        for level in factor.levels:
-            if level.most_clients is not None and level.most_clients < least:
-                path = (*level_path(factor.name, level.name), "most_clients")
-                raise fail(path, f"`most_clients` leaves no step: the smallest has {least} clients")
 
 
 def _proxy(table: ProxyTable | None) -> Mapping[str, object]:
     return {} if table is None else table.model_dump(exclude_none=True)
-
-
-def _check_complete(factors: list[Factor], has_script: bool, fail: _Fail) -> None:
-    """Checks that every cell has a server and a script."""
-
-    def given(what: str) -> bool:
-        return any(all(getattr(level, what) for level in factor.levels) for factor in factors)
-
-    if not given("provision"):
-        raise fail(
-            ("server",),
-            "the study names no server",
-            'add a table such as [server.pg18] with provision = "postgresql:18.0.0"',
-        )
-    if not has_script and not given("script") and not given("generator"):
-        raise fail(
-            ("workload",), "the study names no script", 'such as [workload] script = "kv_update"'
-        )
-
-
-def _design(design: DesignTable, factors: tuple[Factor, ...], fail: _Fail) -> Design:
-    return Design(
-        blocks=design.blocks,
-        baseline=design.baseline,
-        seed=design.seed,
-        order=design.order,
-        together=design.together,
-        turn_s=design.turn,
-        lead_in_s=design.lead_in,
-        reconnect=design.reconnect,
-        freeze=design.freeze,
-        stop_half_width=design.stop_half_width(),
-        twice=_twice(design, factors, fail),
-        twice_if_long=twice_if_long(design, factors),
-    )
-
-
-def _chosen(
-    wanted: Mapping[str, list[str]], factors: tuple[Factor, ...], fail: _Fail
-) -> tuple[Factor, ...]:
-    """The factors with the levels that `design.levels` names, in the file's order."""
-    for name in wanted:
-        known = [factor.name for factor in factors]
-        if name not in known:
-            message = f"`levels` names a factor `{name}`; there are {_listing(known)}"
-            raise fail(("design", "levels", name), message, nearest_hint(name, known))
-    return tuple(
-        replace(factor, levels=_those(factor, wanted[factor.name], fail))
-        if factor.name in wanted
-        else factor
-        for factor in factors
-    )
-
-
-def _those(factor: Factor, names: list[str], fail: _Fail) -> tuple[Level, ...]:
-    known = [level.name for level in factor.levels]
-    for name in names:
-        if name not in known:
-            message = f"factor `{factor.name}` has no level `{name}`; it has {_listing(known)}"
-            raise fail(("design", "levels", factor.name), message, nearest_hint(name, known))
-    return tuple(level for level in factor.levels if level.name in names)
-
-
-def _check_published(document: StudyDocument, factors: tuple[Factor, ...], fail: _Fail) -> None:
-    """Raises for a cell that names no factor or level of the file."""
-    known = {factor.name: [level.name for level in factor.levels] for factor in factors}
-    for place, published in enumerate(document.published):
-        for key, cell in (("cell", published.cell), ("against", published.against)):
-            for factor, level in cell.items():
-                path = ("published", str(place), key, factor)
-                if factor not in known:
-                    message = f"`{key}` names a factor `{factor}`; there are {_listing(known)}"
-                    raise fail(path, message, nearest_hint(factor, known))
-                if level not in known[factor]:
-                    there = _listing(known[factor])
-                    message = f"factor `{factor}` has no level `{level}`; it has {there}"
-                    raise fail(path, message, nearest_hint(level, known[factor]))
-                if key == "against" and published.cell.get(factor) == level:
-                    raise fail(path, f"`against` names the cell's own `{factor} = {level}`")
-
-
-def _check_groups(document: StudyDocument, factors: tuple[Factor, ...], fail: _Fail) -> None:
-    """Raises for a chart's group of something that is no level."""
-    known = [level.name for factor in factors for level in factor.levels]
-    for place, chart in enumerate(document.chart):
-        for group, levels in chart.groups.items():
-            for level in levels:
-                if level not in known:
-                    path = ("chart", str(place), "groups", group)
-                    message = f"no factor has a level `{level}`"
-                    raise fail(path, message, nearest_hint(level, known))
-
-
-def _check_baseline(baseline: Mapping[str, str], factors: tuple[Factor, ...], fail: _Fail) -> None:
-    known = {factor.name: [level.name for level in factor.levels] for factor in factors}
-    for factor, level in baseline.items():
-        path = ("design", "baseline", factor)
-        if factor not in known:
-            message = f"`baseline` names a factor `{factor}`; there are {_listing(known)}"
-            raise fail(path, message, nearest_hint(factor, known))
-        if level not in known[factor]:
-            message = f"factor `{factor}` has no level `{level}`; it has {_listing(known[factor])}"
-            raise fail(path, message, nearest_hint(level, known[factor]))
-
-
-def _twice(design: DesignTable, factors: tuple[Factor, ...], fail: _Fail) -> Mapping[str, str]:
-    """The baseline, if `aa` asks for it a second time under another name."""
-    if not design.aa:
-        return {}
-    why_not = why_not_twice(design, factors)
-    if why_not is not None:
-        raise fail(("design", "aa"), why_not)
-    return design.baseline

@@ -5,7 +5,6 @@ knows that a pid still means the same process.
 """
 
 import contextlib
-import fcntl
 import json
 import os
 import select
@@ -13,7 +12,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -23,15 +21,13 @@ from typing import Any, Self
 
 from dbdyno.errors import LabError, MachineError, NotStartedError, ServerError
 from dbdyno.guard import guard
-from dbdyno.guard.account import Account, server_account
-from dbdyno.guard.ipc import remove_dead_ipc
-from dbdyno.guard.journal import Step, mend, state_folder, this_program
+from dbdyno.guard.account import Account
+from dbdyno.guard.held import Held, not_held
+from dbdyno.guard.journal import mend, state_folder, this_program
 from dbdyno.guard.launch import Launch
+from dbdyno.guard.sweep import FOLDER_PREFIX, left_over, remove_dead_memory, temporary_parents
 from dbdyno.guard.undo import Undo, system_environment
 from dbdyno.guard.uninterrupted import uninterrupted
-
-FOLDER_PREFIX = "dbdyno-"
-"""How temporary folders begin, so that left-overs of a power cut are found."""
 
 _PIPE_READ_SIZE = 65536
 _COMMAND_LIMIT_S = 120.0
@@ -42,32 +38,6 @@ _START = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); from dbdyno.guard.guard import main; "
     "raise SystemExit(main())"
 )
-
-
-class Held:
-    """A change that the guard undoes if this process can't. Leaving the block undoes it."""
-
-    def __init__(self, guarded: "Guarded", number: int, *, old: str = "", new: str = "") -> None:
-        self._guarded = guarded
-        self._number = number
-        self.old = old
-        """The switch's value before."""
-        self.new = new
-        """Its value now, as the kernel writes it."""
-
-    def undo(self) -> str:
-        """Takes it back now; once. Returns a remark if it was left alone on purpose.
-
-        # Errors
-        `MachineError` when it can't be taken back; it stays in the journal.
-        """
-        return self._guarded.undo(self._number)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.undo()
 
 
 class Guarded:
@@ -206,8 +176,8 @@ class Guarded:
         """
         answer = self._answer(do="hold", undo=undo.document())
         if "error" in answer:
-            raise _not_held(f"make sure to {undo}", answer)
-        return Held(self, answer["number"])
+            raise not_held(f"make sure to {undo}", answer)
+        return Held(self.undo, answer["number"])
 
     def write(self, path: Path, value: str) -> Held:
         """Writes a switch under /proc/sys or /sys and keeps what it said before.
@@ -217,14 +187,14 @@ class Guarded:
         """
         answer = self._answer(do="write", path=str(path), value=value)
         if "error" in answer:
-            raise _not_held(f"write `{value}` into {path}", answer)
-        return Held(self, answer["number"], old=answer["old"], new=answer["new"])
+            raise not_held(f"write `{value}` into {path}", answer)
+        return Held(self.undo, answer["number"], old=answer["old"], new=answer["new"])
 
     def undo(self, number: int) -> str:
         """See `Held.undo`."""
         answer = self._answer(do="undo", number=number)
         if "error" in answer:
-            raise _left_over(answer["error"])
+            raise left_over(answer["error"])
         return str(answer["remark"])
 
     def network(self) -> Path:
@@ -295,18 +265,18 @@ class Guarded:
 
     def _mend(self) -> None:
         """Cleans up after a guard that was killed or could not undo everything."""
-        _remove_dead_memory()
+        remove_dead_memory()
         try:
             steps = mend(self._state, patience_s=_OTHERS_LOOK_S)
         except OSError as error:
-            raise _left_over(str(error)) from error
+            raise left_over(str(error)) from error
         finally:
             for folder in self._folders:
                 shutil.rmtree(folder, ignore_errors=True)
         ours = f"{self._process.pid}-"
         for step in steps:
             if step.error is not None and step.journal.name.startswith(ours):
-                raise _left_over(f"{step.undo}: {step.error}")
+                raise left_over(f"{step.undo}: {step.error}")
 
     def _ask(self, **command: Any) -> Mapping[str, Any]:
         answer = self._answer(**command)
@@ -358,66 +328,7 @@ class Guarded:
         )
 
 
-def _not_held(what: str, answer: Mapping[str, Any]) -> MachineError:
-    taken = "one study at a time changes a host; wait for the other"
-    refused = "run as root, outside of a container; `dbdyno doctor --mend` undoes what was left"
-    return MachineError(
-        f"could not {what}: {answer['error']}", hint=taken if answer["taken"] else refused
-    )
-
-
-def _left_over(reason: str) -> MachineError:
-    return MachineError(
-        f"a change to this machine could not be undone: {reason}",
-        hint="`dbdyno doctor --mend` tries again",
-    )
-
-
 def _ids(account: Account | None) -> dict[str, int | None]:
     if account is None:
         return {"uid": None, "gid": None}
     return {"uid": account.uid, "gid": account.gid}
-
-
-def temporary_parents() -> Sequence[Path]:
-    """Where temporary folders are made: for sockets the first, for large data the last."""
-    return (Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp"))
-
-
-def sweep() -> Sequence[Step]:
-    """Cleans up after dead guards: after a power cut, or if guard and lab were both killed.
-    Carries out the undos in their journals, then removes their folders.
-
-    # Errors
-    `MachineError` if the folder of journals can't be trusted.
-    """
-    try:
-        steps = mend(state_folder())
-    except OSError as error:
-        raise MachineError(f"left-overs of dead runs can't be looked for: {error}") from error
-    _remove_dead_memory()
-    for parent in temporary_parents():
-        for lock_file in parent.glob(f"{FOLDER_PREFIX}*/{guard.LOCK_NAME}"):
-            _remove_if_free(lock_file)
-    return steps
-
-
-def _remove_dead_memory() -> None:
-    with contextlib.suppress(LabError):  # Nobody to run a server: none has left anything.
-        account = server_account()
-        remove_dead_ipc(account.uid if account else os.geteuid())
-
-
-def _remove_if_free(lock_file: Path) -> None:
-    try:
-        descriptor = os.open(lock_file, os.O_RDWR | os.O_NOFOLLOW)
-    except OSError:
-        return
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.fstat(descriptor).st_uid == os.geteuid():
-            shutil.rmtree(lock_file.parent, ignore_errors=True)
-    except BlockingIOError:
-        return
-    finally:
-        os.close(descriptor)

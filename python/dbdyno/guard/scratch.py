@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dbdyno.guard.guard import LOCK_NAME
-from dbdyno.guard.guarded import FOLDER_PREFIX
+from dbdyno.guard.sweep import FOLDER_PREFIX
 
 
 @contextmanager

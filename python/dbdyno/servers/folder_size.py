@@ -1,4 +1,4 @@
-"""How large a folder is, downloads and new data folders alike."""
+"""How large a folder or a file is that may be changing."""
 
 from pathlib import Path
 
@@ -13,3 +13,11 @@ def size_of(folder: Path) -> int:
             continue
         total += status.st_size if path.is_file() and not path.is_symlink() else 0
     return total
+
+
+def size_of_file(path: Path) -> int:
+    """Bytes; nothing when the file went away just now."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0

@@ -233,7 +233,7 @@ def open_spec(spec: ServerSpec, folder: Path) -> Iterator[Server]:
     _refuse_session(spec)
     if not spec.only_tried:
         # Only who opens a server pays for the guard's import.
-        from dbdyno.guard.guarded import sweep
+        from dbdyno.guard.sweep import sweep
 
         sweep()
     server = _open_in_topology(spec, folder)

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from dbdyno.conduct.acts.act import Begun, Scene, come_back, port_of
 from dbdyno.errors import MachineError, ServerError
 from dbdyno.guard import undo
-from dbdyno.guard.guarded import Guarded, Held
+from dbdyno.guard.guarded import Guarded
+from dbdyno.guard.held import Held
 
 
 @dataclass(slots=True)

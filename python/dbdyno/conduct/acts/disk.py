@@ -9,7 +9,8 @@ from pathlib import Path
 from dbdyno.conduct.acts.act import Begun, Scene, come_back
 from dbdyno.errors import MachineError, ServerError
 from dbdyno.guard import undo
-from dbdyno.guard.guarded import Guarded, Held
+from dbdyno.guard.guarded import Guarded
+from dbdyno.guard.held import Held
 
 _FILLER = "dbdyno-filler"
 _PIECE_BYTES = 64 << 20

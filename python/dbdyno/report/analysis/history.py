@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import groupby, pairwise
 
 import numpy as np
 
 from dbdyno.errors import UsageError
-from dbdyno.model import Figure, find_figure
+from dbdyno.model import find_figure
 from dbdyno.report.analysis.comparisons import effect_between, too_few_events
 from dbdyno.report.analysis.differences import differences
+from dbdyno.report.analysis.history_series import Asked, Histories, Place, Series
 from dbdyno.report.analysis.points import Point, label, varying
 from dbdyno.report.analysis.reasons import not_there
 from dbdyno.report.analysis.sessions import (
@@ -22,9 +23,7 @@ from dbdyno.report.analysis.sessions import (
     version_factors,
     version_key,
 )
-from dbdyno.report.analysis.side import Difference
 from dbdyno.stats import (
-    History,
     NotComparable,
     PairedEffect,
     effect_of,
@@ -41,67 +40,6 @@ MEASURED_OTHERWISE = frozenset({"scale", "load", "order", "workload"})
 """Properties that make points incomparable: such points are not in one series."""
 
 NO_ANCHOR = "none"
-NOTHING = History((), ())
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What is to be told."""
-
-    metric: str
-    by: str | None = None
-    """`version` or `date`; `None`: by date where there are several studies."""
-    anchor: str | None = None
-    """Levels of the anchor cell; `None`: the study's baseline, if possible."""
-    cell: str | None = None
-    clients: int | None = None
-    last: int | None = None
-    smallest_effect: float = 0.02
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """One point of a series."""
-
-    session: Session
-    value: float
-    """Geometric mean over the blocks: of the figure, or of its ratio to the anchor's."""
-    low: float | None
-    high: float | None
-    """95 % interval; `None` where there is one block, and for the anchor itself."""
-    blocks: int
-    besides: tuple[Difference, ...] = ()
-    """Differences from the previous point other than the server."""
-
-
-@dataclass(frozen=True, slots=True)
-class Series:
-    """One cell at one load, over versions or dates."""
-
-    name: str
-    clients: int
-    places: tuple[Place, ...]
-    anchor: str | None
-    """The anchor cell; `None`: values are as measured."""
-    raw_because: str | None
-    """Why there is no anchor."""
-    left_out: Mapping[str, tuple[str, ...]]
-    """Why points were left out → their studies."""
-    found: History = NOTHING
-    not_searched: str | None = None
-    """Why changes were not searched for."""
-
-
-@dataclass(frozen=True, slots=True)
-class Histories:
-    """All series of a metric."""
-
-    asked: Asked
-    by: str
-    figure: Figure
-    series: tuple[Series, ...]
-    level: float
-    """Of each series: 5 % by all of them."""
 
 
 def histories(sessions: Sequence[Session], asked: Asked) -> Histories:

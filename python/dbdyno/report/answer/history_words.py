@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from dbdyno.model import Figure
-from dbdyno.report.analysis.history import Histories, Place, Series, where
+from dbdyno.report.analysis.history import where
+from dbdyno.report.analysis.history_series import Histories, Place, Series
 from dbdyno.report.terms.table import Column, Table, Value
 from dbdyno.report.terms.wording import count, number, ratio
 from dbdyno.stats import Change

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import altair as alt
 
-from dbdyno.report.analysis.history import Histories, Series
+from dbdyno.report.analysis.history_series import Histories, Series
 from dbdyno.report.answer.history_words import names, segments, title
 from dbdyno.report.charts.chart import Chart, Row
 from dbdyno.report.charts.encoding import PALETTE, named, number_axis

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from dbdyno.errors import StoreError
-from dbdyno.report.analysis.history import Histories
+from dbdyno.report.analysis.history_series import Histories
 from dbdyno.report.answer.history_words import change_text, headline, notes, table, title
 from dbdyno.report.charts.history import history_chart
 from dbdyno.report.page.drawing_program import script

@@ -17,6 +17,7 @@ from dbdyno.model import Figure, Published, Study, find_figure
 from dbdyno.report.analysis.analyse import Analysis
 from dbdyno.report.analysis.comparisons import as_declared, effect_between
 from dbdyno.report.analysis.points import Point, label
+from dbdyno.report.sections.published_pair import Pair
 from dbdyno.report.terms.table import Column, Table, Value
 from dbdyno.report.terms.wording import count, number, ratio
 from dbdyno.stats import Estimate, NotComparable, PairedEffect, estimate
@@ -24,32 +25,6 @@ from dbdyno.stats import Estimate, NotComparable, PairedEffect, estimate
 NOT_RUN = "not run at this scale"
 NOT_MEASURED = "not measured here"
 AGREES, OTHER_SIZE, DIFFERS, OPEN = "agrees", "same direction, other size", "differs", "cannot tell"
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """A published comparison: a cell against another that differs in some of its levels."""
-
-    cell: Mapping[str, str]
-    """All factors' levels."""
-    reference: Mapping[str, str]
-    metric: str
-    clients: int | None
-    ratio: float | None
-    """`None` where only a direction was told."""
-    high: float | None
-    """The other end, where a range was told."""
-    text: str
-    why: str
-    direction: str = ""
-    """`higher` or `lower`, where no figure was told."""
-
-    @property
-    def published(self) -> Value:
-        """What was published: a ratio, a range or a direction."""
-        if self.ratio is None:
-            return self.direction
-        return self.ratio if self.high is None else (self.ratio, self.high)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,9 @@ from pathlib import Path
 
 from dbdyno.errors import ServerError
 from dbdyno.guard.account import Account
-from dbdyno.guard.guarded import Guarded, temporary_parents
+from dbdyno.guard.guarded import Guarded
 from dbdyno.guard.launch import Launch
+from dbdyno.guard.sweep import temporary_parents
 
 DATA_VARIABLE = "DBDYNO_DATA"
 _SOCKET_PATH_LIMIT = 107

@@ -16,8 +16,9 @@ import altair as alt
 
 from dbdyno.model import find_figure
 from dbdyno.report.analysis.analyse import Analysis
-from dbdyno.report.analysis.comparisons import Found, effect_between, mean_effect
+from dbdyno.report.analysis.comparisons import effect_between, mean_effect
 from dbdyno.report.analysis.points import Point, label
+from dbdyno.report.analysis.turns_effect import Found
 from dbdyno.report.charts.chart import Chart, Drawing, Row
 from dbdyno.report.charts.encoding import (
     PALETTE,

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dbdyno.errors import ServerError
 from dbdyno.servers.contents import NULL, SEPARATOR, Contents, checksum_of
-from dbdyno.servers.databases.mysql.query import Session, quoted
+from dbdyno.servers.databases.mysql.query import quoted
+from dbdyno.servers.databases.mysql.session import MysqlSession
 
 _BYTES = ("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob")
 _AS_WRITTEN = frozenset(
@@ -22,7 +23,7 @@ _AS_WRITTEN = frozenset(
 exponent."""
 
 
-def contents(session: Session, table: str, *, checksum: bool) -> Contents:
+def contents(session: MysqlSession, table: str, *, checksum: bool) -> Contents:
     """Of a table, named as in a statement. `session` is used for nothing else, and is closed.
 
     # Errors

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dbdyno.servers.databases.mysql import query
-from dbdyno.servers.databases.mysql.query import Session
+from dbdyno.servers.databases.mysql.session import MysqlSession
 
 COUNTED = frozenset(
     {
@@ -33,7 +33,7 @@ journal synced (commitRootHashUnlocked in Dolt's store/nbs/journal_writer.go): i
 of the machine. No setting turns that off."""
 
 
-def facts(session: Session) -> Mapping[str, object]:
+def facts(session: MysqlSession) -> Mapping[str, object]:
     """Its release, the MySQL release whose behaviour it offers, character set and durability."""
     effective = query.settings(session)
     release = str(session.row("SELECT dolt_version() AS version")["version"])
@@ -46,7 +46,7 @@ def facts(session: Session) -> Mapping[str, object]:
     }
 
 
-def counters(session: Session) -> Mapping[str, int]:
+def counters(session: MysqlSession) -> Mapping[str, int]:
     """Of the whole server; between two calls the lab sends one statement of its own: this one."""
     counts = query.counters(session)
     return {name: count for name, count in counts.items() if name in COUNTED}

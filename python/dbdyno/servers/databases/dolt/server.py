@@ -20,6 +20,7 @@ from dbdyno.servers.databases.dolt import query
 from dbdyno.servers.databases.dolt.contents import contents
 from dbdyno.servers.databases.dolt.program import PROGRAM
 from dbdyno.servers.databases.mysql import query as mysql
+from dbdyno.servers.databases.mysql.session import Address, MysqlSession
 from dbdyno.servers.folder_size import size_of
 from dbdyno.servers.nodes.own import OwnServer
 from dbdyno.servers.protocol import DATABASE, ROLE, Capacity, ServerSpec, Transport
@@ -51,13 +52,13 @@ class DoltServer(OwnServer):
 
     _DRIVER = "mysql"
     _STOP = signal.SIGTERM
-    _session: mysql.Session
+    _session: MysqlSession
 
     def __init__(self, spec: ServerSpec, folder: Path) -> None:
         refuse_reserved(spec.settings, _RESERVED)
         super().__init__(spec, folder)
         self._folder = Path()
-        self._session = mysql.Session(_TITLE, mysql.Address(ROLE))
+        self._session = MysqlSession(_TITLE, Address(ROLE))
 
     def start(self) -> None:
         """Installs, makes account and database, configures, starts and waits until it takes
@@ -152,10 +153,10 @@ class DoltServer(OwnServer):
             env=self._own_environment(),
             death_signal=signal.SIGTERM,
         )
-        self._session = mysql.Session(_TITLE, self._place())
+        self._session = MysqlSession(_TITLE, self._place())
 
-    def _place(self) -> mysql.Address:
-        return mysql.Address(ROLE, self._password, DATABASE, self._socket)
+    def _place(self) -> Address:
+        return Address(ROLE, self._password, DATABASE, self._socket)
 
     def _greet(self) -> None:
         self._session.connection()
@@ -225,8 +226,8 @@ class DoltServer(OwnServer):
         """Opens a session as its role."""
         return self._inside()
 
-    def _inside(self) -> mysql.Session:
-        return mysql.Session(_TITLE, self._place(), answer_limit_s=None)
+    def _inside(self) -> MysqlSession:
+        return MysqlSession(_TITLE, self._place(), answer_limit_s=None)
 
 
 def _put(document: dict[str, object], name: str, value: object) -> None:

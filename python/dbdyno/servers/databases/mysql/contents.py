@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dbdyno.servers.contents import NULL, SEPARATOR, Contents, checksum_of
-from dbdyno.servers.databases.mysql.query import Session, quoted
+from dbdyno.servers.databases.mysql.query import quoted
+from dbdyno.servers.databases.mysql.session import MysqlSession
 
 _BYTES = ("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob", "bit")
 
 
-def contents(session: Session, table: str, *, checksum: bool) -> Contents:
+def contents(session: MysqlSession, table: str, *, checksum: bool) -> Contents:
     """Of a table, named as in a statement. `session` is used for nothing else, and is closed.
 
     # Errors

@@ -15,6 +15,7 @@ from dbdyno.servers.contents import Contents
 from dbdyno.servers.databases.mysql import query
 from dbdyno.servers.databases.mysql.brand import Brand
 from dbdyno.servers.databases.mysql.contents import contents
+from dbdyno.servers.databases.mysql.session import Address, MysqlSession
 from dbdyno.servers.databases.mysql.session_setting import try_setting
 from dbdyno.servers.nodes.running import ANSWER_LIMIT_S, RunningServer
 from dbdyno.servers.protocol import Capacity, ServerSpec, Transport
@@ -37,7 +38,7 @@ _KNOWN = frozenset({"socket", "ssl-mode", _ASKS, _FILE, *_TLS_FILES.values()})
 class RunningMysql(RunningServer):
     """The server behind a `mysql://` or `mariadb://` URL."""
 
-    _session: query.Session
+    _session: MysqlSession
 
     def __init__(self, brand: Brand, spec: ServerSpec) -> None:
         provision = spec.provision
@@ -53,7 +54,7 @@ class RunningMysql(RunningServer):
         if self._url.password is None:
             self._password = _password_elsewhere(self._parameters.get(_FILE))
         self._hosts = _hosts(self._url, brand)
-        self._session = query.Session(brand.title, self._address(), greeting_limit_s=ANSWER_LIMIT_S)
+        self._session = MysqlSession(brand.title, self._address(), greeting_limit_s=ANSWER_LIMIT_S)
 
     def _check_url(self) -> None:
         expected = (
@@ -76,9 +77,9 @@ class RunningMysql(RunningServer):
     def _socket(self) -> Path | None:
         return Path(self._parameters["socket"]) if "socket" in self._parameters else None
 
-    def _address(self) -> query.Address:
+    def _address(self) -> Address:
         host, port = self._hosts[0]
-        return query.Address(
+        return Address(
             user=self._user,
             password=self._password,
             database=self._database,
@@ -139,7 +140,7 @@ class RunningMysql(RunningServer):
         return self._with_settings(target)
 
     def _try_settings(self) -> None:
-        session = query.Session(self._brand.title, self._address())
+        session = MysqlSession(self._brand.title, self._address())
         try:
             for name, value in self._wanted.items():
                 try_setting(session, name, value)
@@ -173,11 +174,11 @@ class RunningMysql(RunningServer):
 
     def ask(self) -> SampledSession | None:
         """As the user of the URL."""
-        return query.Session(self._brand.title, self._address())
+        return MysqlSession(self._brand.title, self._address())
 
     def contents(self, table: str, *, checksum: bool) -> Contents:
         """Contents of a table in the URL's database."""
-        session = query.Session(self._brand.title, self._address(), answer_limit_s=None)
+        session = MysqlSession(self._brand.title, self._address(), answer_limit_s=None)
         return contents(session, table, checksum=checksum)
 
 

@@ -14,18 +14,16 @@ from dbdyno.model.session import SampledSession, Session
 from dbdyno.servers.contents import Contents
 from dbdyno.servers.databases.mysql import query
 from dbdyno.servers.databases.mysql.brand import Brand
+from dbdyno.servers.databases.mysql.complaint import explained
 from dbdyno.servers.databases.mysql.contents import contents
 from dbdyno.servers.databases.mysql.initial import account_statements, bootstrap_statements
+from dbdyno.servers.databases.mysql.option_file import adjusted, quoted_value
+from dbdyno.servers.databases.mysql.session import Address, MysqlSession
+from dbdyno.servers.folder_size import size_of_file
 from dbdyno.servers.nodes.certificate import has_program
 from dbdyno.servers.nodes.own import OwnServer
-from dbdyno.servers.protocol import (
-    DATABASE,
-    ROLE,
-    Capacity,
-    ServerSpec,
-    Source,
-)
-from dbdyno.servers.setting import refuse_reserved, unknown_setting
+from dbdyno.servers.protocol import DATABASE, ROLE, Capacity, ServerSpec, Source
+from dbdyno.servers.setting import refuse_reserved
 
 _INIT_LIMIT_S = 300.0
 _RESERVED = frozenset(
@@ -48,12 +46,6 @@ _EACH_OWN = ("auto.cnf",)
 """Files of a new data folder that no two servers have alike: the server's UUID."""
 _KEYS = "file_key_management"
 """MariaDB's plugin that reads keys from a file."""
-_DEBIAN_PACKAGES = {
-    "libaio.so.1": "libaio1",
-    "libncurses.so.5": "libncurses5",
-    "libtinfo.so.5": "libtinfo5",
-}
-"""Libraries that the packaged programs expect on the system → package that has them."""
 
 
 class MysqlServer(OwnServer):
@@ -62,7 +54,7 @@ class MysqlServer(OwnServer):
     _DRIVER = "mysql"
     _STOP = signal.SIGTERM
     """It stops as `innodb_fast_shutdown` says."""
-    _session: query.Session
+    _session: MysqlSession
 
     def __init__(self, brand: Brand, spec: ServerSpec, folder: Path) -> None:
         self._asked = {name.replace("-", "_"): value for name, value in spec.settings.items()}
@@ -71,12 +63,12 @@ class MysqlServer(OwnServer):
         self._brand = brand
         self._root = Path()
         self._has_accounts = False
-        self._session = query.Session(brand.title, query.Address(ROLE))
+        self._session = MysqlSession(brand.title, Address(ROLE))
 
     def start(self) -> None:
         """Installs, initialises, configures, starts and waits until it takes statements."""
         self._root = self._install()
-        self._session = query.Session(self._brand.title, query.Address(ROLE, unix=self._socket))
+        self._session = MysqlSession(self._brand.title, Address(ROLE, unix=self._socket))
         self._configure()
         self._initialise()
         self._serve()
@@ -138,7 +130,9 @@ class MysqlServer(OwnServer):
         if self._provision.source is Source.DEBIAN:
             ours |= self._places_elsewhere()
         ours |= self._keys()
-        lines = [f"{name} = {_quoted(value)}\n" for name, value in {**ours, **self._asked}.items()]
+        lines = [
+            f"{name} = {quoted_value(value)}\n" for name, value in {**ours, **self._asked}.items()
+        ]
         self._configuration.write_text("[mysqld]\n" + "".join(lines))
         self._daemon.give(self._configuration)
         accounts = account_statements(self._password, self._spec.launch.address)
@@ -248,30 +242,8 @@ class MysqlServer(OwnServer):
         )
 
     def _explained(self, log: str) -> ServerError | None:
-        """Errors in a log that a user can fix."""
-        name = self._daemon.name
-        if unknown := re.search(r"unknown (?:variable|option) '(?:--)?([^='\n]+)", log):
-            manual = "look at the server's manual"
-            return unknown_setting(name, unknown[1], self._defaults, manual)
-        if library := re.search(r"error while loading shared libraries: (\S+):", log):
-            package = _DEBIAN_PACKAGES.get(library[1])
-            return ServerError(
-                f"{name} needs the library {library[1]}, which is not installed",
-                hint=f"`apt-get install {package}`" if package else "install the one it names",
-            )
-        if re.search(r"io_setup\(\) failed with EAGAIN|Cannot initialize AIO", log):
-            return ServerError(
-                f"{name} gets no asynchronous I/O: the machine's servers together ask for more "
-                "than `fs.aio-max-nr` allows",
-                hint="fewer `innodb_read_io_threads` and `innodb_write_io_threads` (each asks for "
-                "256), or `sysctl fs.aio-max-nr=1048576` as root",
-            )
-        complaint = re.search(r"\[ERROR\] (?:\[[^]]+\] )*(.+)", log)
-        if complaint is None:
-            return None
-        return ServerError(
-            f"{name} did not start: {complaint[1].strip()}", hint=self._daemon.log_tail()
-        )
+        daemon = self._daemon
+        return explained(daemon.name, log, daemon.log_tail(), lambda: self._defaults)
 
     @cached_property
     def _defaults(self) -> Mapping[str, str]:
@@ -303,18 +275,7 @@ class MysqlServer(OwnServer):
             **self._package_facts(),
             **query.facts(self._session, DATABASE),
             "settings_changed": self._settings_changed(),
-            "settings_adjusted": self._settings_adjusted(),
-        }
-
-    def _settings_adjusted(self) -> Mapping[str, Mapping[str, str]]:
-        """Numbers that the server silently adjusted to its limits."""
-        effective = self.settings()
-        return {
-            name: {"asked": asked, "effective": effective[name]}
-            for name, asked in sorted(self._asked.items())
-            if name in effective
-            and (number := _number(asked)) is not None
-            and (_number(effective[name]) or 0) != number
+            "settings_adjusted": adjusted(self._asked, self.settings()),
         }
 
     def _settings_changed(self) -> Mapping[str, Mapping[str, str]]:
@@ -349,11 +310,11 @@ class MysqlServer(OwnServer):
         # RocksDB's newest rows are in its log alone.
         rocksdb = [*self._files("#rocksdb", "*.sst"), *self._files("#rocksdb", "*.log")]
         files = [*self._files(DATABASE, "*"), *shared, *rocksdb]
-        return sum(size for path in files if (size := _size_of(path)))
+        return sum(size for path in files if (size := size_of_file(path)))
 
     def ask(self) -> SampledSession | None:
         """Over the socket; its statements count among the server's own."""
-        return query.Session(self._brand.title, query.Address(ROLE, unix=self._socket))
+        return MysqlSession(self._brand.title, Address(ROLE, unix=self._socket))
 
     def contents(self, table: str, *, checksum: bool) -> Contents:
         """Contents of a table in the database under load."""
@@ -363,9 +324,9 @@ class MysqlServer(OwnServer):
         """Opens a session as its role."""
         return self._inside()
 
-    def _inside(self) -> query.Session:
-        address = query.Address(ROLE, database=DATABASE, unix=self._socket)
-        return query.Session(self._brand.title, address, answer_limit_s=None)
+    def _inside(self) -> MysqlSession:
+        address = Address(ROLE, database=DATABASE, unix=self._socket)
+        return MysqlSession(self._brand.title, address, answer_limit_s=None)
 
     def table_files(self, table: str) -> Sequence[Path]:
         """Files named after it; for RocksDB those of all tables; with one tablespace for all, that
@@ -382,25 +343,3 @@ class MysqlServer(OwnServer):
 
     def _files(self, folder: str, pattern: str) -> Sequence[Path]:
         return list((self._data / folder).glob(pattern))
-
-
-def _size_of(path: Path) -> int:
-    """Bytes; nothing when the file went away just now."""
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0
-
-
-def _number(text: str) -> float | None:
-    """A number as option files have it, with the suffixes for powers of 1024."""
-    parts = re.fullmatch(r"(-?\d+(?:\.\d+)?)([KMGTPE]?)", text.strip(), re.IGNORECASE)
-    if parts is None:
-        return None
-    power = "KMGTPE".find(parts[2].upper()) + 1 if parts[2] else 0
-    return float(parts[1]) * 1024.0**power
-
-
-def _quoted(value: str) -> str:
-    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'

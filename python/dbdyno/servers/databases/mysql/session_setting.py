@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dbdyno.errors import ServerError
-from dbdyno.servers.databases.mysql.query import Session
+from dbdyno.servers.databases.mysql.session import MysqlSession
 
 _UNKNOWN, _READ_ONLY, _GLOBAL = 1193, 1238, 1229
 
 
-def try_setting(session: Session, name: str, value: str) -> None:
+def try_setting(session: MysqlSession, name: str, value: str) -> None:
     """Sets it in `session`, as the engine's sessions do.
 
     # Errors

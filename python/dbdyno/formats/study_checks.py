@@ -1,0 +1,111 @@
+"""What the tables of a study must be together, and the errors where they are not."""
+
+from __future__ import annotations
+
+import math
+import typing
+from collections.abc import Iterable
+
+from dbdyno.errors import StudyError
+from dbdyno.formats.key_path import KeyPath, level_path
+from dbdyno.formats.load_schema import LoadTable
+from dbdyno.formats.nearest import nearest_hint
+from dbdyno.formats.study_schema import StudyDocument
+from dbdyno.model import (
+    Factor,
+)
+
+MOST_CELLS = 1000
+"""Of a study: `check` tries each one, and a run takes seconds at least."""
+
+
+def listing(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+class Fail(typing.Protocol):
+    def __call__(self, path: KeyPath, message: str, hint: str | None = None) -> StudyError: ...
+
+
+def check_load(load: LoadTable, fail: Fail) -> None:
+    if load.measure is None and load.events is None:
+        raise fail(
+            ("load",), "[load] says neither `measure` nor `events`", 'such as measure = "30 s"'
+        )
+    if load.measure is not None and load.measure <= 0:
+        raise fail(("load", "measure"), "`load.measure` must be longer than nothing")
+    if not 0 < load.interval <= 3600:
+        raise fail(("load", "interval"), "`load.interval` must lie between 0 s and 1 h")
+    if len(set(load.clients)) != len(load.clients):
+        raise fail(("load", "clients"), "`load.clients` names a count twice; each is one step")
+
+
+def check_extent(factors: tuple[Factor, ...], fail: Fail) -> None:
+    """Checked before cells are made: a few factors of ten levels are a million cells."""
+    made = math.prod(len(factor.levels) for factor in factors)
+    if made > MOST_CELLS:
+        largest = max(factors, key=lambda factor: len(factor.levels))
+        sizes = " × ".join(str(len(f.levels)) for f in factors if len(f.levels) > 1)
+        raise fail(
+            level_path(largest.name, largest.levels[0].name)[:-1],
+            f"{sizes} levels are {made:,} cells; a study has at most {MOST_CELLS:,}",
+            "name fewer levels, or those that a scale runs (`design.levels`)",
+        )
+
+
+def check_most_clients(factors: tuple[Factor, ...], load: LoadTable, fail: Fail) -> None:
+    """Checks that every cell has a step left."""
+    least = min(load.clients)
+    for factor in factors:
+        for level in factor.levels:
+            if level.most_clients is not None and level.most_clients < least:
+                path = (*level_path(factor.name, level.name), "most_clients")
+                raise fail(path, f"`most_clients` leaves no step: the smallest has {least} clients")
+
+
+def check_complete(factors: list[Factor], has_script: bool, fail: Fail) -> None:
+    """Checks that every cell has a server and a script."""
+
+    def given(what: str) -> bool:
+        return any(all(getattr(level, what) for level in factor.levels) for factor in factors)
+
+    if not given("provision"):
+        raise fail(
+            ("server",),
+            "the study names no server",
+            'add a table such as [server.pg18] with provision = "postgresql:18.0.0"',
+        )
+    if not has_script and not given("script") and not given("generator"):
+        raise fail(
+            ("workload",), "the study names no script", 'such as [workload] script = "kv_update"'
+        )
+
+
+def check_published(document: StudyDocument, factors: tuple[Factor, ...], fail: Fail) -> None:
+    """Raises for a cell that names no factor or level of the file."""
+    known = {factor.name: [level.name for level in factor.levels] for factor in factors}
+    for place, published in enumerate(document.published):
+        for key, cell in (("cell", published.cell), ("against", published.against)):
+            for factor, level in cell.items():
+                path = ("published", str(place), key, factor)
+                if factor not in known:
+                    message = f"`{key}` names a factor `{factor}`; there are {listing(known)}"
+                    raise fail(path, message, nearest_hint(factor, known))
+                if level not in known[factor]:
+                    there = listing(known[factor])
+                    message = f"factor `{factor}` has no level `{level}`; it has {there}"
+                    raise fail(path, message, nearest_hint(level, known[factor]))
+                if key == "against" and published.cell.get(factor) == level:
+                    raise fail(path, f"`against` names the cell's own `{factor} = {level}`")
+
+
+def check_groups(document: StudyDocument, factors: tuple[Factor, ...], fail: Fail) -> None:
+    """Raises for a chart's group of something that is no level."""
+    known = [level.name for factor in factors for level in factor.levels]
+    for place, chart in enumerate(document.chart):
+        for group, levels in chart.groups.items():
+            for level in levels:
+                if level not in known:
+                    path = ("chart", str(place), "groups", group)
+                    message = f"no factor has a level `{level}`"
+                    raise fail(path, message, nearest_hint(level, known))
