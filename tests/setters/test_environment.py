@@ -80,7 +80,12 @@ def test_a_process_is_started_with_them_and_says_so(tmp_path: Path) -> None:
             env=os.environ,
             launch=outfit.server,
         )
-        while b"sleep" not in Path(f"/proc/{pid}/cmdline").read_bytes():
+        process = Path(f"/proc/{pid}")
+        # The loader maps the library a moment after the program has taken the process over.
+        while (
+            b"sleep" not in (process / "cmdline").read_bytes()
+            or library() not in (process / "maps").read_text()
+        ):
             assert guarded.wait(pid, 0.02) is None
         facts = outfit.facts([pid])["environment"]
     assert facts["before"] == {"DYNO_A": None, "LD_PRELOAD": None}
