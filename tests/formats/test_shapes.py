@@ -7,6 +7,7 @@ and a test there fails when they are old.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -18,7 +19,9 @@ from dbdyno.engine import run_spec
 from dbdyno.engine.merge import Merger
 from dbdyno.engine.parts import split
 from dbdyno.engine.spec import in_turns
-from dbdyno.formats.records import dump_record, parse_engine_plan, parse_record
+from dbdyno.errors import EngineError
+from dbdyno.formats.engine_plan import parse_engine_plan
+from dbdyno.formats.records import dump_record, parse_record
 from dbdyno.model import (
     MAIN,
     Arrival,
@@ -79,6 +82,30 @@ def test_the_lab_reads_each_field_of_a_plan_and_knows_no_other() -> None:
 
     read = asdict(parse_engine_plan(json.dumps(written)))
     assert json.loads(json.dumps(read)) == written
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("clients", "16", "`clients` is '16'"),
+        ("clients", True, "`clients` is True"),
+        ("open_files_limit", 1.5, "`open_files_limit` is 1.5"),
+        ("back_off", {"first_ms": 1, "longest_ms": None, "give_up_s": 1}, "`back_off.longest_ms`"),
+        ("volumes", [{"rows": []}], "`volumes.0.rows`"),
+        ("schema", 99, "schema 99"),
+    ],
+)
+def test_another_plan_is_refused_with_its_place(field: str, value: object, words: str) -> None:
+    (written,) = documents("plans.ndjson")
+    with pytest.raises(EngineError, match=re.escape(words)):
+        parse_engine_plan(json.dumps({**written, field: value}))
+
+
+def test_a_plan_without_a_figure_is_refused() -> None:
+    (written,) = documents("plans.ndjson")
+    del written["shards"]
+    with pytest.raises(EngineError, match="shards"):
+        parse_engine_plan(json.dumps(written))
 
 
 def values(documents: Sequence[Any], field: str) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import re
 from pathlib import Path
 
@@ -69,6 +70,20 @@ def test_a_published_page_holds_all_that_it_links_to(tmp_path: Path) -> None:
     assert str(tmp_path) not in made.html
     width, height = (int.from_bytes(made.card[at : at + 4], "big") for at in (16, 20))
     assert (made.card[:4], width, height) == (b"\x89PNG", 1200, 630)
+
+
+def test_the_frame_to_copy_is_html_whatever_url_and_question_hold(tmp_path: Path) -> None:
+    text = SMALL.replace('question = "', 'question = "Is a < b & c? ', 1)
+    store = write_study(tmp_path, text, STEADY)
+    address = "https://example.org/a?b=1&copy=2"
+    made = publish(store, "study", url=address, pictures=False)
+
+    (sample,) = re.findall(r"<pre>(&lt;iframe.*?)</pre>", made.html)
+    copied = html.unescape(sample)
+    assert f'src="{html.escape(address)}"' in copied
+    (title,) = re.findall(r'title="([^"]*)"', copied)
+    assert html.unescape(title).startswith("Is a < b & c? ")
+    assert "<" not in title
 
 
 def test_the_digest_is_of_the_runs_and_not_of_their_place(tmp_path: Path) -> None:

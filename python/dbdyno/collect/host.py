@@ -9,7 +9,6 @@ import json
 import platform
 import re
 from collections.abc import Mapping, Sequence
-from importlib import metadata
 from pathlib import Path
 
 import psutil
@@ -158,6 +157,8 @@ def _software() -> Mapping[str, object]:
 
 def _libraries() -> Sequence[str]:
     """Names of what our own distribution asks for; none when it is not installed."""
+    from importlib import metadata
+
     try:
         wanted = metadata.requires("dbdyno") or []
     except metadata.PackageNotFoundError:
@@ -167,6 +168,8 @@ def _libraries() -> Sequence[str]:
 
 
 def _library_version(name: str) -> str | None:
+    from importlib import metadata
+
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dbdyno.collect import MachineLimits, machine_limits
-from dbdyno.conduct.sysbench_scripts import sysbench_volume
-from dbdyno.engine import Engine, plan_engine
+from dbdyno.engine import plan_engine
 from dbdyno.errors import MachineError
 from dbdyno.guard.launch import ORDINARY, Launch
-from dbdyno.model import EnginePlan, Tables
-from dbdyno.servers import Capacity, Server
+
+if TYPE_CHECKING:
+    from dbdyno.engine import Engine
+    from dbdyno.model import EnginePlan
+    from dbdyno.servers import Capacity, Server
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,8 @@ def require(
 ) -> None:
     """Raises `MachineError` listing every limit that one of `specs` exceeds. `processes` applies
     to the command `run`. `scripts`: they may be executed, to ask what they need."""
+    from dbdyno.servers import Capacity
+
     capacity = server.entry.capacity() if server is not None else Capacity()
     missed: list[Limit] = []
     for spec in specs:
@@ -166,6 +170,9 @@ def machine_needs(
 
 def _statements(groups: Sequence[Mapping[str, Any]], plan: EnginePlan) -> int:
     """How many all clients prepare, by scripts that declare it and by sysbench's own."""
+    from dbdyno.conduct.sysbench_scripts import sysbench_volume
+    from dbdyno.model import Tables
+
     volumes = plan.volumes or (None,) * len(groups)
     total = 0
     for group, volume in zip(groups, volumes, strict=True):

@@ -13,8 +13,8 @@ from typing import Any
 from dbdyno.engine.binary import Engine
 from dbdyno.engine.fatal import error_of
 from dbdyno.errors import EngineError, LabError, ScriptError
+from dbdyno.formats.engine_plan import parse_engine_plan
 from dbdyno.formats.record_schema import SCHEMA
-from dbdyno.formats.records import parse_engine_plan, parse_record
 from dbdyno.guard.launch import ORDINARY, Launch
 from dbdyno.model import EnginePlan, Fatal
 
@@ -121,6 +121,8 @@ def _understood(line: bytes) -> EnginePlan | LabError:
     """A plan, or the refusal that stands in its place."""
     if b'"record":' not in line:
         return parse_engine_plan(line)
+    from dbdyno.formats.records import parse_record
+
     fatal = parse_record(line, number=1)
     if not isinstance(fatal, Fatal):
         raise EngineError(f"the engine answers `plan` by a record `{type(fatal).__name__}`")

@@ -9,9 +9,9 @@ from pydantic import ValidationError
 
 from dbdyno.errors import EngineError
 from dbdyno.formats.adapters import adapter
+from dbdyno.formats.engine_plan import MISMATCH
 from dbdyno.formats.record_schema import SCHEMA
 from dbdyno.model import (
-    EnginePlan,
     EngineWarning,
     Fatal,
     Hello,
@@ -65,37 +65,16 @@ def parse_record(line: bytes | str, *, number: int) -> Record:
         raise EngineError(
             f"record {number} of the engine's stream: `{kind}` has a wrong `{place}`: "
             f"{first['msg']}",
-            hint=_MISMATCH,
+            hint=MISMATCH,
         ) from error
     except (ValueError, KeyError, AttributeError, TypeError) as error:
         text = bytes(line, "utf-8") if isinstance(line, str) else line
         raise EngineError(
-            f"record {number} of the engine's stream is not one: {text[:80]!r}", hint=_MISMATCH
+            f"record {number} of the engine's stream is not one: {text[:80]!r}", hint=MISMATCH
         ) from error
     if isinstance(record, Hello) and record.schema != SCHEMA:
         raise EngineError(
             f"the engine speaks record schema {record.schema}; this lab reads schema {SCHEMA}",
-            hint=_MISMATCH,
+            hint=MISMATCH,
         )
     return record
-
-
-def parse_engine_plan(line: bytes | str) -> EnginePlan:
-    """The engine's answer to `plan`. Raises `EngineError` for anything else."""
-    try:
-        plan = adapter(EnginePlan).validate_json(line)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise EngineError(
-            f"the engine's plan has a wrong `{place}`: {first['msg']}", hint=_MISMATCH
-        ) from error
-    if plan.schema != SCHEMA:
-        raise EngineError(
-            f"the engine plans by schema {plan.schema}; this lab reads schema {SCHEMA}",
-            hint=_MISMATCH,
-        )
-    return plan
-
-
-_MISMATCH = "engine and lab must have the same version: `dbdyno-engine version` shows the engine's"

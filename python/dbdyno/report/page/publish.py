@@ -195,9 +195,11 @@ def _cite_parts(citation: Citation) -> Iterator[str]:
         yield f"<p>Licence: {escape(citation.licence)}</p>"
     yield f"<pre>{escape(citation.bibtex)}</pre>"
     if citation.url:
+        # What the reader copies is HTML itself, so its attributes are escaped before the sample is.
+        url, title = escape(citation.url), escape(citation.question)
         frame = (
-            f'<iframe src="{citation.url}" title="{escape(citation.question)}" width="100%" '
-            'height="800" loading="lazy"></iframe>'
+            f'<iframe src="{url}" title="{title}" width="100%" height="800" loading="lazy">'
+            "</iframe>"
         )
         yield f"<p>To embed the page:</p><pre>{escape(frame)}</pre>"
     yield "</details></section>"
