@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import zipfile
@@ -82,6 +83,27 @@ def test_list_names_the_bundled_studies(installed: Path, tmp_path: Path) -> None
 
     for study in (ROOT / "studies").glob("*.toml"):
         assert study.stem in listed
+
+
+def test_the_quickstart_runs_from_an_empty_folder(installed: Path, tmp_path: Path) -> None:
+    """What `pipx install dist/*.whl && dbdyno run quickstart` does, with one repeat of three."""
+    words = ("run", "quickstart", "--blocks", "1", "--no-pictures")
+    report = Path(carry_out(installed / "dbdyno", *words, folder=tmp_path).strip())
+
+    assert (tmp_path / report).is_file()
+    assert "What do SQLite" in (tmp_path / report).read_text("utf-8")
+
+
+def test_the_description_links_to_nothing_beside_it(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (path for path in archive.namelist() if path.endswith("info/METADATA"))
+        headers, _, description = archive.read(name).decode().partition("\n\n")
+
+    assert "pipx install dbdyno" in description
+    links = re.findall(r"\]\(([^)]*)\)", description)
+    assert [link for link in links if not link.startswith("https://")] == []
+    assert "Classifier: Topic :: Database" in headers
+    assert "Classifier: Operating System :: POSIX :: Linux" in headers
 
 
 SCRIPT = """
