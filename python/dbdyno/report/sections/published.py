@@ -22,8 +22,7 @@ from dbdyno.report.terms.table import Column, Table, Value
 from dbdyno.report.terms.wording import count, number, ratio
 from dbdyno.stats import Estimate, NotComparable, PairedEffect, estimate
 
-NOT_RUN = "not run at this scale"
-NOT_MEASURED = "not measured here"
+NOT_RUN, NOT_MEASURED = "not run at this scale", "not measured here"
 AGREES, OTHER_SIZE, DIFFERS, OPEN = "agrees", "same direction, other size", "differs", "cannot tell"
 
 
@@ -53,14 +52,10 @@ def published_tables(analysis: Analysis) -> Iterator[Table]:
 
 
 _OF_SEVERAL = {
-    AGREES: "seen again",
-    OTHER_SIZE: "in the same direction with another size",
-    DIFFERS: "contradicted",
-    OPEN: "that can't be told",
-    NOT_RUN: "not run at this scale",
-    NOT_MEASURED: "not measured",
-}
-"""What was found of a published comparison → words behind how many."""
+    AGREES: "seen again", OTHER_SIZE: "in the same direction with another size",
+    DIFFERS: "contradicted", OPEN: "that can't be told",
+    NOT_RUN: NOT_RUN, NOT_MEASURED: NOT_MEASURED,
+}  # fmt: skip
 
 
 def agreement(analysis: Analysis) -> str | None:
@@ -68,11 +63,8 @@ def agreement(analysis: Analysis) -> str | None:
     words = [compared.word for compared in compared_with_published(analysis)]
     if not words:
         return None
-    known = (AGREES, OTHER_SIZE, DIFFERS, OPEN, NOT_RUN, NOT_MEASURED)
-    shares = [f"{words.count(word)} {_OF_SEVERAL[word]}" for word in known if word in words]
-    return (
-        f"Of {len(words)} published comparison{'s' if len(words) > 1 else ''}, {'; '.join(shares)}."
-    )
+    shares = [f"{words.count(word)} {text}" for word, text in _OF_SEVERAL.items() if word in words]
+    return f"Of {len(words)} published comparison{'s' * (len(words) > 1)}, {'; '.join(shares)}."
 
 
 _COLUMNS = (
