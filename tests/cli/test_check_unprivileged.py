@@ -52,6 +52,7 @@ GROUPS = ("does not let us make a control group|no control group has the memory 
 
 LACKS: Mapping[str, tuple[int, tuple[tuple[str, str], ...]]] = {
     "audit-trigger": (6, (COMPILER,)),
+    "caching-proxy": (4, (SUITE,)),
     "custom-lua-workload": (4, (MAVEN, SUITE)),
     "durability-and-versions": (4, (MAVEN, SUITE)),
     "durability-ledger": (4, (SUITE, MOUNT)),
@@ -79,6 +80,7 @@ LACKS: Mapping[str, tuple[int, tuple[tuple[str, str], ...]]] = {
     "rocksdb-block-cache": (4, (DB_BENCH,)),
     "rocksdb-versions": (4, (DB_BENCH,)),
     "rollup-insert-engines": (4, (SUITE,)),
+    "sharding-middleware": (6, (GROUPS,)),
     "transparent-hugepages": (4, (MAVEN, HUGE_PAGES)),
 }
 """Study → how its check ends, and what it is told to lack, with the cure."""
