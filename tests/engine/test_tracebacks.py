@@ -12,8 +12,12 @@ PRELUDE = "stack traceback:\n\t[C]: in field 'restart'\n\tprelude:228: in field 
 SCRIPT = "stack traceback:\n\t[C]: in function 'error'\n\tmine.lua:4: in function 'event'"
 
 
+LINE = "kv.lua:3: in event"
+
+
 @pytest.mark.parametrize(
-    ("traceback", "kept"), [(PRELUDE, None), (SCRIPT, SCRIPT), ("", None), (None, None)]
+    ("traceback", "kept"),
+    [(PRELUDE, None), (SCRIPT, SCRIPT), (LINE, LINE), ("", None), (None, None)],
 )
 def test_a_traceback_that_names_no_line_of_a_script_is_left_out(
     traceback: str | None, kept: str | None

@@ -19,7 +19,7 @@ from jobs import STEP
 
 from dbdyno.collect import Watched
 from dbdyno.collect.sources.process import COLLECTOR
-from dbdyno.errors import LabError, ServerError
+from dbdyno.errors import LabError, ScriptError
 from dbdyno.generators.generator import call
 from dbdyno.guard import guarded
 from dbdyno.guard.family import children_of, family_of
@@ -169,7 +169,7 @@ def test_the_keeper_ends_as_the_program_does(script: str, told: str, tmp_path: P
 
 
 def test_a_program_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(ServerError, match=r"No such file or directory: .*/none"):
+    with pytest.raises(ScriptError, match=r"none can't be started: .*No such file or directory"):
         call([tmp_path / "none"], replace(STEP, scratch=tmp_path), limit_s=9, environment={})
 
 

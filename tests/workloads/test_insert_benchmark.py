@@ -37,7 +37,7 @@ def count(shop: Driven) -> int:
 def ends(shop: Driven) -> tuple[int, int]:
     """The largest numbers of both tables added up, and the least ones: either client may have had
     all events."""
-    text = "SELECT MAX(id), MIN(id) FROM purchases"
+    text = "SELECT COALESCE(MAX(id), 0), COALESCE(MIN(id), 0) FROM purchases"
     first, second = shop.rows(f"{text}1|{text}2")
     return int(first[0]) + int(second[0]), int(first[1]) + int(second[1])
 

@@ -42,8 +42,8 @@ def error_of(fatal: Fatal) -> LabError:
 
 def _names_a_line(traceback: str) -> bool:
     """Whether a traceback leads to a script, and not only through the engine's own Lua."""
-    places = traceback.splitlines()[1:]
-    return any(not place.strip().startswith(("[C]:", "prelude:")) for place in places)
+    others = ("stack traceback:", "[C]:", "prelude:")
+    return any(not line.strip().startswith(others) for line in traceback.splitlines())
 
 
 def error_of_code(code: int, stderr: str) -> LabError:
