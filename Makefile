@@ -31,4 +31,4 @@ lock:       setup ; $(BIN)/uv pip compile --quiet pyproject.toml --group dev --u
 bench:      setup ; scripts/packages $(PACKAGES) gcc liburing-dev && $(BIN)/python -m bench
 service-times: setup ; $(BIN)/python -m bench.service
 verdicts:   setup ; scripts/packages $(PACKAGES) && scripts/verdicts $(PARTS)
-wheel:      setup ; $(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .
+wheel:      setup ; @scripts/wheel

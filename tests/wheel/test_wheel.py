@@ -28,8 +28,7 @@ def carry_out(*command: str | Path, folder: Path) -> str:
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A wheel built from this checkout with the locked build tools."""
     folder = tmp_path_factory.mktemp("wheel")
-    pip = (sys.executable, "-m", "pip", "wheel", "--quiet", "--no-build-isolation", "--no-deps")
-    carry_out(*pip, "--wheel-dir", folder, ROOT, folder=ROOT)
+    carry_out("scripts/wheel", folder, folder=ROOT)
     (wheel,) = folder.glob("*.whl")
     return wheel
 
@@ -51,6 +50,10 @@ def constraints(folder: Path) -> Path:
     path = folder / "constraints.txt"
     path.write_text("\n".join(pins) + "\n")
     return path
+
+
+def test_the_wheel_s_tag_names_the_c_library_that_it_needs(wheel: Path) -> None:
+    assert re.search(r"-manylinux_2_\d\d_\w+\.whl$", wheel.name)
 
 
 def test_the_wheel_holds_package_engine_workloads_and_studies(wheel: Path) -> None:

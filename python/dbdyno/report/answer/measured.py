@@ -53,7 +53,8 @@ def credit(study: Study) -> str:
 
 def _parts(analysis: Analysis) -> Iterator[str]:
     runs = analysis.material.runs
-    yield measured_on(analysis)
+    by_files = any(source.dated_by == "file" for source in imports(runs))
+    yield f"files of {measured_on(analysis)}" if by_files else measured_on(analysis)
     yield _servers(runs)
     yield _machine(runs)
     unknown = [word for what, word in NOT_SEEN.items() if what in not_known(runs)]
@@ -73,6 +74,8 @@ def _runs(analysis: Analysis) -> str:
         return "one run, complete" if complete else "its run is not complete"
     if complete < planned:
         return f"{complete} of {planned} runs complete"
+    if imports(analysis.material.runs):
+        return f"all {planned} results read"
     return f"nothing missing, all {planned} runs complete"
 
 
