@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from dbdyno.errors import UsageError
 from dbdyno.report.analysis.analyse import analyse
 from dbdyno.report.answer.first import first_answer
 from dbdyno.report.answer.limits import limits
+from dbdyno.report.answer.measured import measured_words
 from dbdyno.report.gates.registry import gates
 from dbdyno.report.material.gather import gather
 from dbdyno.stats import Verdict
@@ -220,6 +222,14 @@ def test_gates_that_nothing_is_known_of_do_not_pass() -> None:
         assert matched[name].text.startswith("Not known")
     assert matched["Errors"].state == "ok"
     assert any("results: host, server" in measured for measured in limits(analysis))
+
+
+def test_the_first_screen_says_whose_date_it_has_and_how_many_files_were_read() -> None:
+    sources = read(file("a.txt", sysbench()), file("b.txt", sysbench(threads=3)))
+    keep(Store(Path("s")), "mine", sources, "…")
+    words = measured_words(analyse(gather(Path("s"), "mine")))
+    assert re.match(r"files of \d+ \w+ \d{4}", words[0])
+    assert words[-1] == "2 files read"
 
 
 def test_errors_that_the_tool_counted_fail_their_gate() -> None:

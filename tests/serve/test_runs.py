@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from serving import Served, serving
 
+from dbdyno.serve import seconds
 from dbdyno.store.journal import dump_entry
 
 KEPT = Path(__file__).parents[1] / "store/kept-turns/schema-2/study"
@@ -57,6 +58,23 @@ def test_a_run_s_lines_are_its_intervals(store: Path, served: Served) -> None:
     shown = [row for row in rows if row["phase"] in ("warm-up", "measure")]
     rates = [row["events"] / (row["end_s"] - row["start_s"]) for row in shown]
     assert [value for _, value in points] == pytest.approx(rates, rel=1e-4)
+
+
+def test_a_long_run_is_drawn_from_its_beginning_to_its_end(
+    monkeypatch: pytest.MonkeyPatch, store: Path, served: Served
+) -> None:
+    address = f"/api/studies/study/runs/{RUN}"
+
+    def times() -> list[float]:
+        lines = served.get(address).json["lines"]
+        return [at for panel, _, points in lines for at, _ in points if panel == "throughput"]
+
+    whole = times()
+    monkeypatch.setattr(seconds, "MOST_POINTS", len(whole) // 2)
+    thinned = times()
+    assert len(thinned) <= len(whole) // 2 + 1
+    assert thinned[0] == whole[0]
+    assert whole[-1] - thinned[-1] <= (whole[-1] - whole[0]) / 2
 
 
 def test_a_counter_is_shown_per_second_and_a_gauge_as_it_is(store: Path, served: Served) -> None:

@@ -41,7 +41,8 @@ class BenchProgress:
 
     def show(self, event: Event) -> None:
         """One event of the bench."""
-        self.outlook.see(event)
+        if self._copies:  # Without a log nobody asks how far it is, and the engine is not asked.
+            self.outlook.see(event)
         match event:
             case StudyStarted(plan=plan):
                 sides = {run.label for run in plan.runs}

@@ -144,7 +144,7 @@ class Outlook:
         if not self._factors:
             return _UNTRIED
         spread = max(_LEAST_SPREAD, _SPREAD / len(self._factors))
-        low, *_, high = _usual(self._factors)
+        low, high = _usual(self._factors)
         return min(self._factor * (1 - spread), low), max(self._factor * (1 + spread), high)
 
     def _left_s(self, factor: float) -> float:
@@ -155,11 +155,12 @@ class Outlook:
         return _total(self._wanted) * factor + in_batch_s
 
 
-def _usual(factors: Sequence[float]) -> Sequence[float]:
-    """In order; of many, without the smallest and the largest, such as that of a first batch, which
-    downloads its servers."""
+def _usual(factors: Sequence[float]) -> tuple[float, float]:
+    """The smallest and the largest; of many, without the outermost ones, such as that of a first
+    batch, which downloads its servers."""
     ordered = sorted(factors)
-    return ordered[1:-1] if len(ordered) >= _MANY else [*ordered, ordered[-1]]
+    kept = ordered[1:-1] if len(ordered) >= _MANY else ordered
+    return kept[0], kept[-1]
 
 
 def _total(runs: Mapping[str, float]) -> float:

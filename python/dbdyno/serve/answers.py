@@ -1,9 +1,10 @@
-"""Answers to requests, each with the policy that its contents need."""
+"""What requests ask for, and answers, each with the policy that its contents need."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 OWN = (
@@ -23,6 +24,11 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
+
+
+def study_of(asked: Request) -> str:
+    """The study that a path names."""
+    return str(asked.path_params["study"])
 
 
 def missing(name: str) -> Response:

@@ -17,7 +17,7 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from dbdyno.serve.admission import Admission
-from dbdyno.serve.answers import HEADERS, OWN, REPORT, answer, as_json, missing
+from dbdyno.serve.answers import HEADERS, OWN, REPORT, answer, as_json, missing, study_of
 from dbdyno.serve.comparing import compared
 from dbdyno.serve.home import Home
 from dbdyno.serve.inside import Inside, is_name
@@ -115,7 +115,7 @@ class Pages:
 
     def history(self, asked: Request) -> Response:
         """All times that a study was measured."""
-        name = _study(asked)
+        name = study_of(asked)
         if not self._is_study(name):
             return missing(name)
         history = past(self.inside, self.home.repeats(name))
@@ -130,7 +130,7 @@ class Pages:
 
     async def study(self, asked: Request) -> Response:
         """The report of a study that has ended; until then its live page."""
-        name = _study(asked)
+        name = study_of(asked)
         watch = self._look(name)
         if watch is None:
             return missing(name)
@@ -144,13 +144,13 @@ class Pages:
 
     async def live(self, asked: Request) -> Response:
         """The live page of a study, whether or not there is a report."""
-        name = _study(asked)
+        name = study_of(asked)
         watch = self._look(name)
         return missing(name) if watch is None else self._live(watch)
 
     async def as_json(self, asked: Request) -> Response:
         """What the live page shows, except the lines of its panels."""
-        name = _study(asked)
+        name = study_of(asked)
         watch = self._look(name)
         if watch is None:
             return missing(name)
@@ -158,7 +158,7 @@ class Pages:
 
     async def events(self, asked: Request) -> Response:
         """Server-sent events of a study."""
-        name = _study(asked)
+        name = study_of(asked)
         if not self._is_study(name):
             return missing(name)
         watchers = sum(channel.watchers for channel in self._channels.values())
@@ -195,7 +195,7 @@ class Pages:
 
     def exported(self, asked: Request) -> Response:
         """A table or picture of a report."""
-        study, name = _study(asked), asked.path_params["file"]
+        study, name = study_of(asked), asked.path_params["file"]
         kind = _EXPORTED.get(name.rpartition(".")[2])
         try:
             if kind is None:
@@ -233,10 +233,6 @@ def make_app(store: Path, hosts: Collection[str], *, token: str = "") -> Admissi
     """The application that serves a store to those who may read it; see `Admission`."""
     routes = Pages(Inside(store)).routes()
     return Admission(Starlette(routes=routes), hosts=hosts, token=token)
-
-
-def _study(asked: Request) -> str:
-    return str(asked.path_params["study"])
 
 
 def _date(unix_s: float) -> str:

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dbdyno.serve.answers import answer, as_json, missing
+from dbdyno.serve.answers import answer, as_json, missing, study_of
 from dbdyno.serve.inside import Inside, is_name
-from dbdyno.serve.panels import Lines
 from dbdyno.serve.run_page import log_tail, notes_within, run_page
-from dbdyno.serve.seconds import aligned, known_metrics, load_lines, metric_lines
+from dbdyno.serve.seconds import load_lines, metric_lines, overlay
 from dbdyno.serve.stream import points_of
 from dbdyno.store.places import PARTIAL
 
@@ -38,7 +37,7 @@ class RunPages:
 
     def page(self, asked: Request) -> Response:
         """A run that has ended, with all that is stored of it."""
-        study, name = _study(asked), asked.path_params["run"]
+        study, name = study_of(asked), asked.path_params["run"]
         page = run_page(self.inside, study, name) if self._is_run(study, name) else None
         if page is None:
             return missing(name)
@@ -46,24 +45,25 @@ class RunPages:
 
     def lines(self, asked: Request) -> Response:
         """Lines over time of a run: its load, or a metric by its name (`?metric=SOURCE.NAME`)."""
-        study, name = _study(asked), asked.path_params["run"]
+        study, name = study_of(asked), asked.path_params["run"]
         if not self._is_run(study, name):
             return missing(name)
         wanted = asked.query_params.get("metric", "")
-        if not wanted:
-            lines = load_lines(self.inside, (study, name), "")
-        else:
-            metric = known_metrics(self.inside, (study, name)).get(wanted)
-            if metric is None:
-                return missing(wanted)
-            lines = metric_lines(self.inside, (study, name), wanted, metric)
+        place = study, name
+        lines = (
+            metric_lines(self.inside, place, wanted)
+            if wanted
+            else load_lines(self.inside, place, "")
+        )
+        if lines is None:
+            return missing(wanted)
         notes = notes_within(self.inside, study, name)
         marks = [{"kind": "note", "at": n.unix_ns / 1e9, "text": n.text} for n in notes]
         return as_json({"schema": 1, **points_of(lines, lines.taken()), "marks": marks})
 
     def log(self, asked: Request) -> Response:
         """The end of a log of a run."""
-        study, run, name = _study(asked), asked.path_params["run"], asked.path_params["file"]
+        study, run, name = study_of(asked), asked.path_params["run"], asked.path_params["file"]
         try:
             content = log_tail(self.inside, study, run, name)
         except OSError:
@@ -77,18 +77,9 @@ class RunPages:
         clients = asks.get("clients", "")
         if not self.is_study(base) or not self.is_study(new) or not clients.isdecimal():
             return missing(cell)
-        both = Lines()
-        for side, study in (("base", base), ("new", new)):
-            for lines in aligned(self.inside, study, cell, int(clients[:9])).values():
-                for (name, _), points in lines.points.items():
-                    for at_s, value in points:
-                        both.add(lines.panels[name], side, at_s, value)
-        return as_json({"schema": 1, **points_of(both, both.taken())})
+        lines = overlay(self.inside, {"base": base, "new": new}, cell, int(clients[:9]))
+        return as_json({"schema": 1, **points_of(lines, lines.taken())})
 
     def _is_run(self, study: str, run: str) -> bool:
         ended = is_name(run) and not run.endswith(PARTIAL)
         return ended and self.is_study(study) and self.inside.has(study, "runs", run)
-
-
-def _study(asked: Request) -> str:
-    return str(asked.path_params["study"])

@@ -6,13 +6,14 @@ Arrow takes a fifth of a second to import, so it is imported for the pages of st
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dbdyno.model import Metric
 from dbdyno.serve.inside import Inside
-from dbdyno.serve.panels import LOAD, MOST_POINTS, Lines, Panel
-from dbdyno.serve.plan import declaration, list_of, number_of, read_json, text_of
+from dbdyno.serve.panels import LOAD, LOADED, MOST_POINTS, Lines, Panel
+from dbdyno.serve.plan import Json, declaration, list_of, number_of, read_json, text_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,8 +24,18 @@ _SERIES, _METRICS = "series.parquet", "metrics.parquet"
 _RESPONSES = {"p50": "response_ns_p50", "p95": "response_ns_p95", "p99": "response_ns_p99"}
 _PANELS = {panel.name: panel for panel in LOAD}
 
+_Point = TypeVar("_Point")
+
 Place = tuple[str, str]
 """Study, and folder of a run."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Load:
+    """A cell, as a study's page names it, at a number of clients."""
+
+    cell: str
+    clients: int
 
 
 def known_metrics(inside: Inside, place: Place) -> Mapping[str, Metric]:
@@ -37,45 +48,52 @@ def load_lines(inside: Inside, place: Place, cell: str) -> Lines:
     """Throughput, response times and errors of a run's steps, warm-up included."""
     lines = Lines()
     starts_s = _starts_s(inside, place)
-    for row in _rows(inside, place):
+    for row in _thinned(_rows(inside, place)):
         start_s = starts_s.get(row["step"])
-        if start_s is not None and row["phase"] in ("warm-up", "measure"):
+        if start_s is not None and row["phase"] in LOADED:
             for panel, value in _values(row):
                 lines.add(panel, cell, start_s + row["end_s"], value)
     return lines
 
 
-def metric_lines(inside: Inside, place: Place, name: str, metric: Metric) -> Lines:
-    """A line for each instance of the metric `name` (`source.metric`): counters per second."""
+def metric_lines(inside: Inside, place: Place, name: str) -> Lines | None:
+    """A line for each instance of the metric `name` (`source.metric`): counters per second; `None`
+    if nothing of that name was sampled."""
     import pyarrow.compute as pc
 
     lines = Lines()
-    unit = f"{metric.unit}/s" if metric.kind == "counter" else metric.unit
     source, _, short = name.partition(".")
+    table, known = _metrics(inside, place)
+    metric = known.get(source, {}).get(short)
+    if table is None or metric is None:
+        return None
+    unit = f"{metric.unit}/s" if metric.kind == "counter" else metric.unit
     panel = Panel(name, f"{source}: {metric.text}", unit)
-    table, _ = _metrics(inside, place)
-    if table is None:
-        return lines
     is_metric = pc.and_(pc.equal(table["source"], source), pc.equal(table["metric"], short))
     rows = table.filter(is_metric).sort_by("unix_ns")
     instances = sorted(name for name in pc.unique(rows["instance"]).to_pylist() if name is not None)
     for instance in instances[:MOST_LINES]:
         of_instance = rows.filter(pc.equal(rows["instance"], instance))
         columns = (of_instance[name].to_pylist() for name in ("unix_ns", "value"))
-        points = list(zip(*columns, strict=True))
-        points = points[:: 1 + len(points) // MOST_POINTS]
+        points = _thinned(list(zip(*columns, strict=True)))
         for at_ns, value in _rates(points) if metric.kind == "counter" else points:
             lines.add(panel, instance, at_ns / 1e9, value)
     return lines
 
 
-def aligned(inside: Inside, study: str, cell: str, clients: int) -> Mapping[str, Lines]:
-    """Panel → the means over the runs of a cell at a load, by seconds since the window began; of
-    turns, by the seconds that the clients were driven."""
+def overlay(inside: Inside, sides: Mapping[str, str], cell: str, clients: int) -> Lines:
+    """A cell at a load in several studies, given by the names of their lines: means over its runs,
+    by seconds since the window began; of turns, by the seconds that the clients were driven."""
+    lines = Lines()
+    for side, study in sides.items():
+        _add_means(lines, side, inside, study, _Load(cell, clients))
+    return lines
+
+
+def _add_means(lines: Lines, side: str, inside: Inside, study: str, load: _Load) -> None:
     sums: dict[tuple[str, int], list[float]] = {}
     ends_s: dict[int, list[float]] = {}
-    for run in _complete(inside, study, cell):
-        steps = _steps_with(inside, (study, run), clients)
+    for run, steps in _complete(inside, study, load):
         at_s, number = 0.0, 0
         for row in _rows(inside, (study, run)):
             if row["step"] in steps and row["phase"] == "measure":
@@ -84,44 +102,38 @@ def aligned(inside: Inside, study: str, cell: str, clients: int) -> Mapping[str,
                 for panel, value in _values(row):
                     sums.setdefault((panel.name, number), []).append(value)
                 number += 1
-    panels: dict[str, Lines] = {}
-    for (name, number), values in sorted(sums.items()):
-        lines = panels.setdefault(name, Lines())
-        lines.add(_PANELS[name], "", _mean(ends_s[number]), _mean(values))
-    return panels
+    for number in _thinned(sorted(ends_s)):
+        for name, panel in _PANELS.items():
+            if values := sums.get((name, number)):
+                lines.add(panel, side, _mean(ends_s[number]), _mean(values))
 
 
-def _complete(inside: Inside, study: str, cell: str) -> Iterator[str]:
-    """Folders of the complete runs of a cell, as a study's page names it."""
-    names = {run.run for run in declaration(inside, study).runs if run.cell == cell}
+def _complete(inside: Inside, study: str, load: _Load) -> Iterator[tuple[str, set[int]]]:
+    """Folders of the complete runs of a cell, and their steps with so many clients."""
+    names = {run.run for run in declaration(inside, study).runs if run.cell == load.cell}
     for folder in sorted(inside.folders(study, "runs")):
         manifest = read_json(inside, study, "runs", folder, "manifest.json")
         if manifest.get("status") == "complete" and text_of(manifest.get("id")) in names:
-            yield folder
+            yield folder, _steps_with(manifest, load.clients)
 
 
-def _steps_with(inside: Inside, place: Place, clients: int) -> set[int]:
-    steps = list_of(_manifest(inside, place).get("steps"))
+def _steps_with(manifest: Json, clients: int) -> set[int]:
     return {
         int(number_of(step.get("index")))
-        for step in steps
+        for step in list_of(manifest.get("steps"))
         if isinstance(step, dict) and number_of(step.get("clients")) == clients
     }
 
 
 def _starts_s(inside: Inside, place: Place) -> Mapping[int, float]:
     """Step → the wall clock at the origin of its times."""
-    steps = list_of(_manifest(inside, place).get("steps"))
+    study, run = place
+    steps = list_of(read_json(inside, study, "runs", run, "manifest.json").get("steps"))
     return {
         int(number_of(step.get("index"))): number_of(step.get("engine_start_unix_ns")) / 1e9
         for step in steps
         if isinstance(step, dict) and step.get("engine_start_unix_ns")
     }
-
-
-def _manifest(inside: Inside, place: Place) -> Mapping[str, object]:
-    study, run = place
-    return read_json(inside, study, "runs", run, "manifest.json")
 
 
 def _values(row: Mapping[str, Any]) -> Iterator[tuple[Panel, float]]:
@@ -140,6 +152,11 @@ def _rates(points: Sequence[tuple[int, float]]) -> Iterator[tuple[int, float]]:
     for (before_ns, before), (at_ns, value) in pairwise(points):
         if at_ns > before_ns and value >= before:
             yield at_ns, (value - before) / ((at_ns - before_ns) / 1e9)
+
+
+def _thinned(points: Sequence[_Point]) -> Sequence[_Point]:
+    """Every second, third, … of more than `MOST_POINTS`, which is what a browser keeps."""
+    return points[:: max(1, -(-len(points) // MOST_POINTS))]
 
 
 def _mean(values: Sequence[float]) -> float:

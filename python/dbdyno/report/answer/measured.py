@@ -67,15 +67,16 @@ def _parts(analysis: Analysis) -> Iterator[str]:
 
 
 def _runs(analysis: Analysis) -> str:
-    """How many runs are complete, of how many that there should be."""
+    """How many runs are complete, of how many that there should be; of imports, how many files were
+    read."""
+    if files := sum(len(source.files) for source in imports(analysis.material.runs)):
+        return f"{files} file{'s' if files > 1 else ''} read"
     complete = sum(run.manifest.status == "complete" for run in analysis.material.runs)
     planned = max(len(analysis.material.plan.runs), len(analysis.material.runs))
     if planned == 1:
         return "one run, complete" if complete else "its run is not complete"
     if complete < planned:
         return f"{complete} of {planned} runs complete"
-    if imports(analysis.material.runs):
-        return f"all {planned} results read"
     return f"nothing missing, all {planned} runs complete"
 
 
