@@ -10,6 +10,9 @@ const LARGE: usize = 2 << 20;
 const SMALL: usize = 4 << 10;
 /// So many small pages of a large one must be in use: the others take memory once it is moved.
 const USED: usize = LARGE / SMALL / 2;
+/// Mappings larger than this are reserved by a sanitizer, terabytes of them: looking at each page
+/// takes a minute.
+const MOST: usize = 256 << 30;
 /// Freed memory to keep, bytes per thread.
 const KEPT: libc::c_int = 64 << 20;
 
@@ -66,7 +69,7 @@ fn large_part(line: &str) -> Option<(usize, usize)> {
     let start = usize::from_str_radix(start, 16).ok()?.next_multiple_of(LARGE);
     let end = usize::from_str_radix(end, 16).ok()? / LARGE * LARGE;
     let ours = private && inode == "0" && (name.is_empty() || name == "[heap]");
-    (ours && start < end).then_some((start, end))
+    (ours && start < end && end - start <= MOST).then_some((start, end))
 }
 
 #[cfg(test)]
@@ -104,6 +107,7 @@ mod tests {
         check("7f2200100000-7f2200300000 rw-p 00000000 00:00 0", None);
         check("7f2200000000-7f2200600000 r--p 00000000 00:00 0", None);
         check("7f2200000000-7f2200600000 rw-s 00000000 00:01 7 anon_inode:[io_uring]", None);
+        check("100000000000-200000000000 rw-p 00000000 00:00 0", None);
         check("7ffc00000000-7ffc00600000 rw-p 00000000 00:00 0 [stack]", None);
     }
 }
