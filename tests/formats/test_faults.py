@@ -148,7 +148,6 @@ def test_a_fault_that_a_cell_can_not_have_is_refused(
 
 
 PROXIED = f'{REPLICAS[:-1].rstrip()}, proxy = {{ kind = "haproxy" }} }}'
-OF_MARIADB = PROXIED.replace("postgresql", "mariadb")
 POOLED = PROXIED.replace("haproxy", "pgbouncer")
 
 
@@ -158,7 +157,6 @@ POOLED = PROXIED.replace("haproxy", "pgbouncer")
         (SERVER, "active", "study.toml:6: `promote` needs a primary with replicas"),
         (REPLICAS, "active", "study.toml:6: clients reach a promoted replica through HAProxy only"),
         (POOLED, "active", "through HAProxy only"),
-        (OF_MARIADB, "active", "no replica of `mariadb` can be promoted here, only of postgresql"),
         (PROXIED, "replica", "study.toml:7: `promote` replaces the primary, not `replica`"),
     ],
 )
@@ -173,6 +171,15 @@ def test_a_promotion_needs_a_primary_behind_a_proxy_that_follows(
         load_study(str(file))
 
     assert problem in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["postgresql", "mariadb"])
+def test_every_kind_that_replicates_can_be_promoted(kind: str, tmp_path: Path) -> None:
+    file = written(
+        tmp_path, 'do = "promote"\nfor = "1 s"', server=PROXIED.replace("postgresql", kind)
+    )
+
+    assert [fault.do for fault in load_study(str(file)).study.load.faults] == ["promote"]
 
 
 @pytest.mark.parametrize("member", ["active", "primary", "replica", "replica-1"])

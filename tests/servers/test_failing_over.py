@@ -11,9 +11,9 @@ import pymysql
 import pytest
 from kinds import KINDS
 
-from dbdyno.servers import ServerSpec, open_server, open_spec, resolve
+from dbdyno.servers import Server, ServerSpec, open_server, open_spec, resolve
 from dbdyno.servers.client_session import client_session
-from dbdyno.servers.protocol import Wish
+from dbdyno.servers.protocol import Member, Wish
 from traces import LIMIT_S, nothing_left
 
 pytestmark = pytest.mark.slow
@@ -31,10 +31,24 @@ def test_a_server_comes_back_on_its_port(kind: str, tmp_path: Path) -> None:
         assert server.entry.target("tcp") == before
 
 
-def test_clients_reach_a_promoted_replica_and_the_old_primary_follows_it(tmp_path: Path) -> None:
-    topology = {"name": "primary-replicas", "replication": "synchronous"}
-    spec = ServerSpec(resolve("postgresql@system"), topology=topology, proxy=Wish("haproxy"))
-    with nothing_left(), open_spec(spec, tmp_path) as server:
+def promoted(provision: str, replication: str) -> ServerSpec:
+    """A primary with a replica behind HAProxy."""
+    topology = {"name": "primary-replicas", "replication": replication}
+    return ServerSpec(resolve(provision), topology=topology, proxy=Wish("haproxy"))
+
+
+@pytest.mark.parametrize(
+    ("provision", "replication"),
+    [
+        ("postgresql@system", "synchronous"),
+        ("mariadb@system", "semi-synchronous"),
+        pytest.param("mysql@sid", "semi-synchronous", marks=pytest.mark.nightly),
+    ],
+)
+def test_clients_reach_a_promoted_replica_and_the_old_primary_follows_it(
+    provision: str, replication: str, tmp_path: Path
+) -> None:
+    with nothing_left(), open_spec(promoted(provision, replication), tmp_path) as server:
         server.start()
         target = server.entry.target()
         before = inserted(target, 1, "CREATE TABLE written (id int PRIMARY KEY)")
@@ -43,7 +57,7 @@ def test_clients_reach_a_promoted_replica_and_the_old_primary_follows_it(tmp_pat
         assert promotion is not None
 
         old.server.node.kill()
-        promoted = promotion.promote(LIMIT_S)
+        chosen = promotion.promote(LIMIT_S)
         after = inserted(target, 2)
         promotion.rejoin(old, LIMIT_S)
 
@@ -51,13 +65,74 @@ def test_clients_reach_a_promoted_replica_and_the_old_primary_follows_it(tmp_pat
             ("replica-1", "primary"),
             ("primary", "replica"),
         ]
-        assert promoted.name == replica.name
+        assert chosen.name == replica.name
         assert before != after == inserted(target, 3)
+        assert rows_of_all(server) == {3}
+
+
+@pytest.mark.parametrize(
+    ("provision", "words"),
+    [
+        ("mariadb@system", ("STOP SLAVE", "SET sql_log_bin = 0")),
+        pytest.param(
+            "mysql@sid", ("STOP REPLICA", "SET sql_log_bin = 0"), marks=pytest.mark.nightly
+        ),
+    ],
+)
+def test_what_only_a_lost_primary_had_is_gone_and_a_planned_change_loses_nothing(
+    provision: str, words: tuple[str, str], tmp_path: Path
+) -> None:
+    stop, unlogged = words
+    with nothing_left(), open_spec(promoted(provision, "asynchronous"), tmp_path) as server:
+        server.start()
+        old, replica = server.members
+        promotion = server.members.promotion
+        assert promotion is not None
+        carried_out(
+            old, "CREATE TABLE written (id int PRIMARY KEY)", "INSERT INTO written VALUES (1)"
+        )
         server.members.settle(LIMIT_S)
-        contents = {
-            member.server.database.contents("written", checksum=True) for member in server.members
-        }
-        assert [table.rows for table in contents] == [3]
+        carried_out(replica, stop)
+        carried_out(
+            old, "INSERT INTO written VALUES (2)", unlogged, "CREATE TABLE its_own (id int)"
+        )
+
+        old.server.node.kill()
+        promotion.promote(LIMIT_S)
+        inserted(server.entry.target(), 3)
+        promotion.rejoin(old, LIMIT_S)
+        assert rows_of_all(server) == {2}
+        assert "its_own" not in old.server.database.tables()
+
+        carried_out(replica, unlogged, "CREATE TABLE its_own (id int)")
+        inserted(server.entry.target(), 4)
+        promotion.end(LIMIT_S)
+        promotion.promote(LIMIT_S)
+        inserted(server.entry.target(), 5)
+        promotion.rejoin(replica, LIMIT_S)
+
+        assert server.members.servers[0].name == "primary"
+        assert rows_of_all(server) == {4}
+        assert "its_own" in replica.server.database.tables()
+
+
+def carried_out(member: Member, *statements: str) -> None:
+    session = member.server.database.inside()
+    try:
+        for statement in statements:
+            session.rows(statement)
+    finally:
+        session.close()
+
+
+def rows_of_all(server: Server) -> set[int | None]:
+    """How many rows the members have, which must be alike."""
+    server.members.settle(LIMIT_S)
+    contents = {
+        member.server.database.contents("written", checksum=True) for member in server.members
+    }
+    assert len(contents) == 1
+    return {table.rows for table in contents}
 
 
 @pytest.mark.nightly

@@ -13,8 +13,7 @@ from dbdyno.formats.study import StudyFile
 from dbdyno.model import OWN_HOST_PARTS, Cell, Study, load_of
 from dbdyno.model.cell_load import FAULTS
 from dbdyno.model.fault import ACTIVE, PROMOTIONS, Fault, timetable
-from dbdyno.servers import Provision, Source, parse_provision
-from dbdyno.servers.registry import KINDS
+from dbdyno.servers import Source, parse_provision
 from dbdyno.servers.topologies.primary_replicas import PRIMARY
 from dbdyno.servers.topologies.proxies.registry import find_proxy
 from dbdyno.setters.setter import find_program
@@ -49,7 +48,7 @@ def _wrong(cell: Cell, fault: Fault) -> Iterator[tuple[str, str, str | None]]:
         hint = '[host] filesystem = { kind = "ext4", size = "1 GB" }'
         yield "do", "`fill-disk` needs a file system of its own in every cell", hint
     if fault.do in PROMOTIONS:
-        yield from _wrong_promotion(cell, fault, provision)
+        yield from _wrong_promotion(cell, fault)
     members = planned_members(cell)
     known = {ACTIVE, *(word for member in members for word in (member.name, member.role))}
     if fault.member not in known:
@@ -71,20 +70,11 @@ def _wrong_command(cell: Cell, fault: Fault) -> Iterator[tuple[str, str, str | N
         yield "do", message, "a study has one or the other"
 
 
-def _wrong_promotion(
-    cell: Cell, fault: Fault, provision: Provision
-) -> Iterator[tuple[str, str, str | None]]:
+def _wrong_promotion(cell: Cell, fault: Fault) -> Iterator[tuple[str, str, str | None]]:
     """Clients must reach the promoted server as they reached the one before."""
-    replication = KINDS[provision.kind].replication
-    able = [
-        kind.name for kind in KINDS.values() if kind.replication and kind.replication().promoter
-    ]
     if cell.topology.get("name") != "primary-replicas":
         hint = 'topology = "primary-replicas"'
         yield "do", f"`{fault.do}` needs a primary with replicas in every cell", hint
-    elif replication is None or replication().promoter is None:
-        message = f"no replica of `{provision.kind}` can be promoted here, only of {able[0]}"
-        yield "do", message, None
     elif not cell.proxy or find_proxy(str(cell.proxy["kind"])).redirect is None:
         message = "clients reach a promoted replica through HAProxy only"
         yield "do", message, 'proxy = { kind = "haproxy" } for every server'

@@ -16,6 +16,7 @@ from typing import Literal, Protocol
 from dbdyno.guard.launch import ORDINARY, Launch
 from dbdyno.model.session import SampledSession, Session
 from dbdyno.servers.contents import Contents
+from dbdyno.servers.front import Front
 from dbdyno.servers.initial_data import InitialData
 
 Transport = Literal["unix", "tcp"]
@@ -161,6 +162,9 @@ class Promotion(Protocol):
     """How the servers of a topology change places. Every method raises `ServerError`, with the
     member's name, where one does not take statements within `limit_s`."""
 
+    def end(self, limit_s: float) -> None:
+        """Ends the first member in order, so that its replicas get all that it has."""
+
     def promote(self, limit_s: float) -> Member:
         """Makes a replica the primary in place of the first member, which has ended, and returns it
         once it takes writes and new clients."""
@@ -168,17 +172,6 @@ class Promotion(Protocol):
     def rejoin(self, member: Member, limit_s: float) -> None:
         """Starts a member that was the primary as a replica of the present one, with its data; what
         it alone had is gone. Returns when commits wait for replicas as they should."""
-
-
-class Front(Protocol):
-    """What stands before servers and can be killed. Methods raise `ServerError`."""
-
-    def kill(self) -> None:
-        """Ends all proxies by SIGKILL."""
-
-    def restart(self, limit_s: float) -> None:
-        """Starts them on their ports, before the server that takes writes now; also raises if one
-        takes no connections within `limit_s`."""
 
 
 def _at_once(_limit_s: float) -> None:

@@ -49,8 +49,8 @@ class Replication(Protocol):
         """Settings of the member with that number, from 1; those of the study win."""
 
     @property
-    def promoter(self) -> Promoter | None:
-        """How a replica takes the place of the primary; `None`: no way is known here."""
+    def promoter(self) -> Promoter:
+        """How a replica takes the place of the primary."""
 
     def open_member(
         self, spec: ServerSpec, folder: Path, name: str, primary: Server | None
@@ -85,12 +85,16 @@ def asked(member: Member) -> Session:
 class Promoter(Protocol):
     """How one kind of database has servers change places. Methods raise `ServerError`."""
 
+    def end(self, primary: Member, replicas: Sequence[Member], limit_s: float) -> None:
+        """Ends a primary in order, so that its replicas get all that it has."""
+
     def promote(self, members: Sequence[Member], limit_s: float) -> Member:
         """Makes the replica that has most a primary, which takes writes then, and has the other
         replicas follow it. The first of `members`, the primary before, has ended."""
 
     def follow_anew(self, member: Member, primary: Server, limit_s: float) -> None:
-        """Starts a member, which has ended, as a replica with the data of this primary."""
+        """Starts a member, which has ended, as a replica with the data of this primary; what it
+        alone had is gone."""
 
 
 def await_all(waiting: Callable[[], Mapping[str, str]], limit_s: float) -> None:

@@ -20,9 +20,10 @@ class Promote:
     def begin(self) -> Begun:
         """Returns once the promoted member takes writes and clients."""
         at_ns = time.monotonic_ns()
-        node = self.scene.member.server.node
-        end = node.stop if self.planned else node.kill
-        end()
+        if self.planned:
+            self._promotion.end(LIMIT_S)
+        else:
+            self.scene.member.server.node.kill()
         promoted = self._promotion.promote(LIMIT_S)
         return Begun(at_ns, promoted.name, time.monotonic_ns())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dbdyno.conduct.acts.act import LIMIT_S, Begun, Scene
-from dbdyno.servers.protocol import Front
+from dbdyno.servers.front import Front
 
 
 @dataclass(frozen=True, slots=True)

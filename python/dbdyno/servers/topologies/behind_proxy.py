@@ -251,6 +251,10 @@ class _Followed:
     posts: Sequence[Post]
     places: Sequence[str]
 
+    def end(self, limit_s: float) -> None:
+        """Its clients stay with it."""
+        self.behind.end(limit_s)
+
     def promote(self, limit_s: float) -> Member:
         """Sends the clients to the promoted server."""
         chosen = self.behind.promote(limit_s)

@@ -46,13 +46,16 @@ class PrimaryReplicas(Several):
     @property
     def members(self) -> Members:
         """The primary first."""
-        promotion = self if self._replication.promoter else None
-        return replace(super().members, promotion=promotion)
+        return replace(super().members, promotion=self)
 
     @property
     def _promoter(self) -> Promoter:
-        assert self._replication.promoter, "else it has no promotion"
         return self._replication.promoter
+
+    def end(self, limit_s: float) -> None:
+        """Ends the primary, whose replicas get all that it has."""
+        primary, *replicas = self._members
+        named(primary, lambda: self._promoter.end(primary, replicas, limit_s))
 
     def promote(self, limit_s: float) -> Member:
         """Promotes the replica that has most, and changes the roles."""

@@ -8,69 +8,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from dbdyno.model.session import Session, only_row
-from dbdyno.servers.databases.mysql.brand import Brand, release_numbers
-from dbdyno.servers.databases.mysql.server import MysqlServer
+from dbdyno.servers.databases.mysql.brand import release_numbers
+from dbdyno.servers.databases.mysql.dialect import Dialect, follow, settle
+from dbdyno.servers.databases.mysql.promotion import GtidPromoter, MysqlMember
 from dbdyno.servers.protocol import Member, Provision, Server, ServerSpec
-from dbdyno.servers.replication import Confirmed, Promoter, asked, await_all
+from dbdyno.servers.replication import Confirmed, Promoter, await_all
 
 _JOIN_LIMIT_S = 60.0
 _WAITS_MS = 600_000
 """How long a commit waits for a replica before it goes on without: so long that no
 run becomes asynchronous unnoticed."""
-_LOOK_S = 1.0
-"""How long a replica is waited for by one statement: less than any session's limit."""
 ASYNCHRONOUS, SEMI = "asynchronous", "semi-synchronous"
-
-
-@dataclass(frozen=True, slots=True)
-class SemiSync:
-    """The names by which one of the two makes commits wait for replicas."""
-
-    settings: Mapping[str, str]
-    """Of every member."""
-    enabled: str
-    """The setting that makes commits of the primary wait."""
-    replicas: str
-    """The status variable that counts the replicas which confirm commits."""
-    timeout: str
-    """The setting that holds how many milliseconds a commit waits."""
-    waits_for: str | None = None
-    """The setting that holds how many replicas a commit waits for; `None`: it is always one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Status:
-    """The statement that reports a replica's state, and the columns of its result."""
-
-    statement: str
-    io_running: str
-    sql_running: str
-    io_state: str
-
-
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """Statements and names of one of the two."""
-
-    brand: Brand
-    since: Mapping[str, tuple[int, ...]]
-    """Mode → the release that it came with, as far as this code knows it."""
-    settings: Mapping[str, str]
-    """Of every member, beside its number and its binary log."""
-    semi: SemiSync
-    status: Status
-    new_log: str
-    stop: str
-    start: str
-    follow: str
-    """With `{host}`, `{port}`, `{user}` and `{password}` of the primary."""
-    position: str
-    """Gives `position`: what the primary has committed."""
-    wait: str
-    """With `{position}` and `{limit_s}`; gives `late`, 0 once a replica has applied that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +31,6 @@ class GtidReplication:
     reserved: frozenset[str]
     most_confirming: int | None
     modes: Sequence[str] = field(default=(ASYNCHRONOUS, SEMI))
-    promoter: Promoter | None = None
 
     def refuses(self, provision: Provision, mode: str) -> str | None:
         """By the server's release, where that is known."""
@@ -107,12 +56,17 @@ class GtidReplication:
                 own[semi.waits_for] = str(confirmed.replicas)
         return own
 
+    @property
+    def promoter(self) -> Promoter:
+        """By the same GTIDs."""
+        return GtidPromoter(self.dialect)
+
     def open_member(
         self, spec: ServerSpec, folder: Path, name: str, primary: Server | None
     ) -> Server:
         """Makes a server, of a replica with its primary's password; `join` makes it a replica."""
-        server = MysqlServer(self.dialect.brand, spec, folder)
-        if isinstance(primary, MysqlServer):
+        server = MysqlMember(self.dialect.brand, spec, folder)
+        if isinstance(primary, MysqlMember):
             server.share_password(primary)
         return server
 
@@ -126,7 +80,7 @@ class GtidReplication:
                 for session in sessions.values():
                     session.rows(self.dialect.new_log)
             for replica in replicas:
-                self._follow(sessions[replica.name], primary.server)
+                follow(self.dialect, sessions[replica.name], primary.server)
             followers = {replica.name: sessions[replica.name] for replica in replicas}
             await_all(lambda: self._not_running(followers), _JOIN_LIMIT_S)
             if confirmed.mode == SEMI:
@@ -137,27 +91,7 @@ class GtidReplication:
 
     def settle(self, members: Sequence[Member], limit_s: float) -> None:
         """Waits until each replica has applied the log up to the primary's present GTID."""
-        position = _row_of(members[0], self.dialect.position)["position"]
-        statement = self.dialect.wait.format(position=position, limit_s=_LOOK_S)
-
-        def waiting() -> Mapping[str, str]:
-            late = {replica.name: _row_of(replica, statement)["late"] for replica in members[1:]}
-            return {name: "it is behind the primary" for name, value in late.items() if value != 0}
-
-        await_all(waiting, limit_s)
-
-    def _follow(self, session: Session, primary: Server) -> None:
-        """Has a replica follow the primary where it listens now."""
-        target: Mapping[str, Any] = primary.entry.target("tcp")
-        place = target["endpoints"][0]["tcp"]
-        follow = self.dialect.follow.format(**place, **target)
-        for statement in (
-            self.dialect.stop,
-            follow,
-            self.dialect.start,
-            "SET GLOBAL read_only = ON",
-        ):
-            session.rows(statement)
+        settle(self.dialect, members, limit_s)
 
     def _not_running(self, followers: Mapping[str, Session]) -> Mapping[str, str]:
         """Replica → why it does not follow, of those that don't."""
@@ -182,12 +116,3 @@ class GtidReplication:
             )
 
         await_all(missing, _JOIN_LIMIT_S)
-
-
-def _row_of(member: Member, statement: str) -> Mapping[str, Any]:
-    """The only row of a statement's result, by a session of its own."""
-    session = asked(member)
-    try:
-        return only_row(session.rows(statement), statement)
-    finally:
-        session.close()

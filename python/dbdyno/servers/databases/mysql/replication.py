@@ -1,17 +1,25 @@
 """MySQL's replication by GTID: its statements and names since 8.0.26."""
 
+from dbdyno.model.session import Session, only_row
 from dbdyno.servers.databases.mysql.brand import MYSQL
-from dbdyno.servers.databases.mysql.gtid import (
-    ASYNCHRONOUS,
-    SEMI,
-    Dialect,
-    GtidReplication,
-    SemiSync,
-    Status,
-)
+from dbdyno.servers.databases.mysql.dialect import Dialect, Promoting, SemiSync, Status
+from dbdyno.servers.databases.mysql.gtid import ASYNCHRONOUS, SEMI, GtidReplication
 
 SINCE = (8, 2)
 """`RESET BINARY LOGS AND GTIDS` is the newest statement used."""
+
+
+def _transactions(position: str) -> int:
+    """Of a GTID set: `UUID:1-7:9,UUID:1-3`."""
+    intervals = [part for of_server in position.split(",") for part in of_server.split(":")[1:]]
+    ends = [part.partition("-") for part in intervals]
+    return sum(int(last or first) - int(first) + 1 for first, _, last in ends)
+
+
+def _holds(session: Session, had: str) -> bool:
+    asked = f"SELECT GTID_SUBSET('{had}', @@GLOBAL.gtid_executed) AS holds"
+    return bool(only_row(session.rows(asked), asked)["holds"])
+
 
 REPLICATION = GtidReplication(
     Dialect(
@@ -39,6 +47,17 @@ REPLICATION = GtidReplication(
         " GET_SOURCE_PUBLIC_KEY = 1, SOURCE_CONNECT_RETRY = 1",
         position="SELECT REPLACE(@@GLOBAL.gtid_executed, '\\n', '') AS position",
         wait="SELECT WAIT_FOR_EXECUTED_GTID_SET('{position}', {limit_s:.3f}) AS late",
+        promoting=Promoting(
+            received="Retrieved_Gtid_Set",
+            transactions=_transactions,
+            stop_receiving="STOP REPLICA IO_THREAD",
+            forget="RESET REPLICA ALL",
+            had="SELECT REPLACE(@@GLOBAL.gtid_executed, '\\n', '') AS had",
+            holds=_holds,
+            begin_at=(),
+            hand_over="SET GLOBAL super_read_only = ON",
+            then_settles=True,
+        ),
     ),
     reserved=frozenset({"server_id"}),
     most_confirming=None,

@@ -80,6 +80,10 @@ class PostgresqlReplication:
         finally:
             session.close()
 
+    def end(self, primary: Member, replicas: Sequence[Member], limit_s: float) -> None:
+        """An orderly stop waits until its replicas have received all."""
+        primary.server.node.stop()
+
     def promote(self, members: Sequence[Member], limit_s: float) -> Member:
         """The one that has received most; until replicas have joined it, no commit waits."""
         others = [member for member in members[1:] if member.server.alive()]
