@@ -213,13 +213,23 @@ def test_a_killed_server_starts_again_with_its_documents(server: Server) -> None
 def test_a_running_server_is_used_and_left_alone(server: Server, tmp_path: Path) -> None:
     target: Any = server.entry.target("tcp")
     place = "{host}:{port}".format(**target["endpoints"][0]["tcp"])
-    with open_server(f"url:mongodb://{place}/sbtest", {}, tmp_path / "url") as running:
+
+    def url(password: str) -> str:
+        return f"url:mongodb://{target['user']}:{password}@{place}/sbtest?authSource=admin"
+
+    with open_server(url(target["password"]), {}, tmp_path / "url") as running:
         running.start()
         running.check()
         assert running.facts()["answered_by"] == "FerretDB"
-        assert running.entry.target()["endpoints"] == target["endpoints"]
+        assert running.entry.target() == target | {"database": "sbtest"}
+        assert running.database.tables() == {}
         with pytest.raises(ServerError, match="not ours to kill"):
             running.node.kill()
+    with (
+        pytest.raises(ConnectError, match="AuthenticationFailed"),
+        open_server(url("another"), {}, tmp_path / "refused") as running,
+    ):
+        running.start()
     with (
         pytest.raises(ConnectError, match="is a MongoDB server, not"),
         open_server(f"url:redis://{place}", {}, tmp_path / "other") as running,

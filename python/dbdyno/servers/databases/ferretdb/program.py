@@ -1,4 +1,4 @@
 """The program that FerretDB is built as."""
 
-PROGRAM = "ferretdb1"
+PROGRAM = "ferretdb"
 """Its name, and that of its folder in `programs`."""

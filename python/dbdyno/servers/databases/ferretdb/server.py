@@ -6,11 +6,16 @@ from pathlib import Path
 from dbdyno.errors import ServerError
 from dbdyno.servers.databases.ferretdb.program import PROGRAM
 from dbdyno.servers.databases.mongodb.server import DocumentServer
-from dbdyno.servers.protocol import ServerSpec
+from dbdyno.servers.databases.mongodb.session import MongodbSession, Place
+from dbdyno.servers.protocol import DATABASE, ROLE, ServerSpec, Transport
+
+_SOURCE = "admin"
+"""The database that has its user."""
 
 
 class FerretdbServer(DocumentServer):
-    """It has no settings, and scans a collection for whatever is not found by `_id`."""
+    """It has no settings, and scans a collection for whatever is not found by `_id`. Its user logs
+    in by SCRAM-SHA-256 wherever it connects."""
 
     def __init__(self, spec: ServerSpec, folder: Path) -> None:
         if spec.settings:
@@ -21,6 +26,19 @@ class FerretdbServer(DocumentServer):
         """As a library, FerretDB does not know its own version."""
         return {**super().facts(), "version": self._provision.version}
 
+    def target(self, transport: Transport | None = None) -> Mapping[str, object]:
+        """The Unix socket or its address, with its user and this run's password."""
+        own = {"user": ROLE, "password": self._password, "session": [["authSource", _SOURCE]]}
+        return {**super().target(transport), **own}
+
+    def _environment(self, *prefixes: str) -> Mapping[str, str]:
+        return {**super()._environment(*prefixes), "FERRETDB_PASSWORD": self._password}
+
+    def _inside(self) -> MongodbSession:
+        socket, password = str(self._socket), self._password
+        place = Place(socket, user=ROLE, password=password, source=_SOURCE, database=DATABASE)
+        return MongodbSession(place)
+
     @property
     def _program(self) -> Path:
         return self._installed().folder / PROGRAM
@@ -30,7 +48,7 @@ class FerretdbServer(DocumentServer):
         return self._sockets / "socket"
 
     def _command(self) -> Sequence[str]:
-        words = ["-unix", str(self._socket), "-data", str(self._data)]
+        words = ["-unix", str(self._socket), "-data", str(self._data), "-user", ROLE]
         place = f"{self._address}:{self._port}"
         if files := self._secured(self._folder):
             words += ["-tls", place, "-tls-certificate", str(files["certificate"])]

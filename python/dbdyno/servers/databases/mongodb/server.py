@@ -1,6 +1,6 @@
 """A server of MongoDB's protocol of one run, with its own data folder, socket and port.
 
-It has no users: whoever can connect to its address on this machine may do anything.
+MongoDB's has no users: whoever can connect to its address on this machine may do anything.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class DocumentServer(OwnServer):
         )
 
     def target(self, transport: Transport | None = None) -> Mapping[str, object]:
-        """The Unix socket, or its address; it has no users."""
+        """The Unix socket, or its address; without a user."""
         own = {**super().target(transport), "user": "", "database": DATABASE}
         own.pop("password", None)
         return own

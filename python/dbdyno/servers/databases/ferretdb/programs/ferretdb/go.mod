@@ -1,4 +1,4 @@
-module example.org/ferretdb
+module github.com/FerretDB/FerretDB/dbdyno
 
 go 1.22
 
