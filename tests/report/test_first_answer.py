@@ -14,7 +14,7 @@ from dbdyno.report.answer.first import MOST_WORDS, first_answer, fitted, words_i
 from dbdyno.report.answer.measured import credit, measured_words
 from dbdyno.report.gates.gate import all_blocks
 from dbdyno.report.gates.registry import gates
-from dbdyno.report.terms.everyday import amount, open_words, size_words
+from dbdyno.report.terms.everyday import amount, brief_size, open_words, size_words
 
 JOURNAL = {"journal": ("delete", "wal")}
 FOUR = {"journal": ("delete", "wal", "memory", "off")}
@@ -84,13 +84,13 @@ CASES: dict[str, tuple[Case, str]] = {
     ),
     "a fifth": (
         replace(PAIR, rate=by(delete=400, wal=80), noise=0.05),
-        "Slower with wal: 79.4 events a second against 404 with delete, a factor of 5.1 (3.9 "
-        "to 6.6).",
+        "Slower with wal: 79.4 events a second against 404 with delete, 5.1 times fewer "
+        "(3.9 to 6.6).",
     ),
     "a sixtieth": (
         replace(PAIR, rate=by(delete=2400, wal=40), noise=0.05),
-        "Slower with wal: 39.5 events a second against 2\u202f420 with delete, a factor of about "
-        "61 (46 to 82).",
+        "Slower with wal: 39.5 events a second against 2\u202f420 with delete, about 61 times "
+        "fewer (46 to 82).",
     ),
     "a small change": (
         replace(PAIR, rate=by(delete=400, wal=412), noise=0.0002, measure=60),
@@ -135,21 +135,23 @@ CASES: dict[str, tuple[Case, str]] = {
     ),
     "three others, all slower": (
         replace(MANY, rate=by(delete=400, wal=100, memory=360, off=300)),
-        "Slower with wal: 99.9 events a second against 401 with delete, a factor of 4.0 (3.8 "
-        "to 4.3). Also slower: off (26\u202f% fewer); memory (10\u202f% fewer).",
+        "Slower with wal: 99.9 events a second against 401 with delete, 4.0 times fewer "
+        "(3.8 to 4.3). Also slower: off (26\u202f% fewer); memory (10\u202f% fewer).",
     ),
     "two factors": (
         Case(TWO, both(20, 1, 3), baseline=DELETE_FULL),
-        "Faster with wal and synchronous normal: 36\u202f200 events a second against 609 with "
-        "delete and synchronous full, about 59 times as many (57 to 62). Also faster: wal and "
-        "synchronous full (20 times as many). Can't tell: delete and synchronous normal.",
+        "Faster with journal=wal and synchronous=normal: 36\u202f200 events a second against "
+        "609 with journal=delete and synchronous=full, about 59 times as many (57 to 62). "
+        "Also faster: journal=wal and synchronous=full (20 times as many). Can't tell: "
+        "journal=delete and synchronous=normal.",
     ),
     "two factors at two loads": (
         Case(TWO, both(20, 1, 3), baseline=DELETE_FULL, clients=(1, 4)),
-        "At 4\xa0clients, faster with wal and synchronous normal: 36\u202f300 events a second "
-        "against 607 with delete and synchronous full, about 60 times as many (56 to 63). Also "
-        "faster: wal and synchronous full (20 times as many). Can't tell: delete and "
-        "synchronous normal.",
+        "At 4\xa0clients, faster with journal=wal and synchronous=normal: 36\u202f300 events a "
+        "second against 607 with journal=delete and synchronous=full, about 60 times as "
+        "many (56 to 63). Also faster: journal=wal and synchronous=full (20 times as "
+        "many). Can't tell: journal=delete and synchronous=normal. The same way at "
+        "1\xa0client.",
     ),
     "three loads": (
         replace(PAIR, rate=by_clients(1.5, 1.5), clients=(1, 4, 16)),
@@ -213,8 +215,8 @@ CASES: dict[str, tuple[Case, str]] = {
     ),
     "lower is better": (
         replace(PAIR, rate=by(delete=400, wal=1200), primary=P95),
-        "Lower p95 response time with wal: 6.36 ms against 18.8 ms with delete, a factor of "
-        "3.0 (2.7 to 3.2).",
+        "Lower p95 response time with wal: 6.36 ms against 18.8 ms with delete, 3.0 times "
+        "lower (2.7 to 3.2).",
     ),
     "lower is better, per cent": (
         replace(PAIR, primary=MEAN),
@@ -223,8 +225,8 @@ CASES: dict[str, tuple[Case, str]] = {
     ),
     "lower is better, worse": (
         replace(PAIR, rate=by(delete=400, wal=100), primary=MEAN),
-        "Higher mean response time with wal: 42.8 ms against 10.7 ms with delete, a factor of "
-        "4.0 (3.8 to 4.2).",
+        "Higher mean response time with wal: 42.8 ms against 10.7 ms with delete, 4.0 "
+        "times as high (3.8 to 4.2).",
     ),
     "lower is better, undecided": (
         replace(PAIR, rate=by(delete=400, wal=405), primary=MEAN, noise=0.1),
@@ -249,9 +251,9 @@ CASES: dict[str, tuple[Case, str]] = {
             baseline=DELETE_FULL,
             lines=f'leads = [{NAMED}, {{ factor = "synchronous", level = "normal" }}]',
         ),
-        "Write-ahead log against rollback journal: faster, 823 events a second against 636, "
-        "29\u202f% more (27 to 32\u202f%). Faster with synchronous normal: 757 events a second "
-        "against 692 with full, 9.4\u202f% more (6.8 to 12\u202f%).",
+        "Write-ahead log against rollback journal: faster, 823 events a second against "
+        "636, 29\u202f% more (27 to 32\u202f%). Faster with synchronous=normal: 757 events a "
+        "second against 692 with full, 9.4\u202f% more (6.8 to 12\u202f%).",
     ),
     "a factor that depends on the other": (
         Case(
@@ -260,8 +262,9 @@ CASES: dict[str, tuple[Case, str]] = {
             baseline=DELETE_FULL,
             lines='leads = { factor = "journal", level = "wal" }',
         ),
-        "Faster with journal wal: 1\u202f360 events a second against 607 with delete, 2.2 "
-        "times as many (2.2 to 2.3); 29\u202f% more to 3.9 times as many by the other settings.",
+        "Faster with journal=wal: 1\u202f360 events a second against 607 with delete, 2.2 "
+        "times as many (2.2 to 2.3); 29\u202f% more to 3.9 times as many by the other "
+        "settings.",
     ),
     "a named cell against its baseline": (
         replace(
@@ -278,8 +281,23 @@ CASES: dict[str, tuple[Case, str]] = {
     ),
     "a named lead, lower is better": (
         replace(PAIR, rate=by(delete=400, wal=1200), primary=P95, lines=f"leads = {NAMED}"),
-        "Write-ahead log against rollback journal: lower p95 response time, 6.36 ms against 18.8 "
-        "ms, a factor of 3.0 (2.7 to 3.2).",
+        "Write-ahead log against rollback journal: lower p95 response time, 6.36 ms "
+        "against 18.8 ms, 3.0 times lower (2.7 to 3.2).",
+    ),
+    "a lead for which there is no room, lower is better": (
+        replace(
+            MANY,
+            rate=by(delete=400, wal=4600, memory=2000, off=900),
+            primary=MEAN,
+            lines="""leads = [
+                { cell = { journal = "wal" }, name = "Write-ahead log against rollback journal" },
+                { cell = { journal = "memory" }, name = "In memory" },
+                { cell = { journal = "off" }, name = "Off" },
+            ]""",
+        ),
+        "Write-ahead log against rollback journal: lower mean response time, 941 µs against 10.7 "
+        "ms, about 11 times lower (10 to 13). In memory: lower mean response time, 2.18 ms against "
+        "10.7 ms, 4.9 times lower (4.5 to 5.4). Off: mean response time 2.2 times lower.",
     ),
     "a figure without a unit is named": (
         replace(PAIR, primary='metric = "rate_held", smallest_effect = "5 %"'),
@@ -299,8 +317,8 @@ CASES: dict[str, tuple[Case, str]] = {
             blocks=2,
             lines='leads = { factor = "cache", level = "block-cache" }',
         ),
-        "Can't tell whether cache block-cache is faster or slower than lru from one repeat: 402 "
-        "events a second against 399.",
+        "Can't tell whether cache=block-cache is faster or slower than lru from one "
+        "repeat: 402 events a second against 399.",
     ),
     "the baseline by itself": (
         Case(
@@ -384,8 +402,9 @@ def test_there_are_cases_enough() -> None:
         ((1.99, 1.1, 4.0), True, "99 % more (10 to 300 %)"),
         ((2.5, 0.9, 7.0), True, "2.5 times as many (0.90 to 7.0)"),
         ((80.1, 22.7, 283.0), True, "about 80 times as many (23 to 280)"),
-        ((0.2, 0.18, 0.22), True, "a factor of 5.0 (4.5 to 5.6)"),
-        ((0.01, 1e-9, 0.22), False, "a factor of about 100 (4.5 to over 1 000)"),
+        ((0.2, 0.18, 0.22), True, "5.0 times fewer (4.5 to 5.6)"),
+        ((4.0, 3.8, 4.2), False, "4.0 times as high (3.8 to 4.2)"),
+        ((0.01, 1e-9, 0.22), False, "about 100 times lower (4.5 to over 1 000)"),
         ((1.01, 0.999, 1.021), True, "1.0 % more (−0.10 % to +2.1 %)"),
     ],
 )
@@ -406,6 +425,20 @@ def test_a_ratio_and_its_interval_have_one_unit(
 )
 def test_an_open_ratio_has_one_unit(ends: tuple[float, float], words: str) -> None:
     assert open_words(*ends, many=True).replace("\u202f", " ") == words
+
+
+@pytest.mark.parametrize(
+    ("ratio", "many", "words"),
+    [
+        (7.1, True, "7.1 times as many"),
+        (7.1, False, "7.1 times as high"),
+        (0.48, True, "2.1 times fewer"),
+        (0.48, False, "2.1 times lower"),
+        (0.51, False, "49 % lower"),
+    ],
+)
+def test_a_ratio_by_itself(ratio: float, many: bool, words: str) -> None:
+    assert brief_size(ratio, many=many).replace("\u202f", " ") == words
 
 
 def test_amounts_have_the_unit_that_suits_them() -> None:

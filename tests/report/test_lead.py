@@ -71,7 +71,7 @@ def test_of_many_cells_the_baseline_and_both_ends_are_shown(tmp_path: Path) -> N
     shown = [str(row["cell"]) for row in chart.rows]
     assert len(shown) == MOST_ROWS
     assert {"level00", "level06", "level13"} <= set(shown)
-    assert "7 more below" in chart.caption
+    assert "; 7 of 14 shown, the rest in the tables below." in chart.caption
 
 
 def test_nothing_measured_has_no_picture(tmp_path: Path) -> None:

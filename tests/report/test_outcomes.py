@@ -75,7 +75,7 @@ def test_a_study_may_lead_with_a_list_of_its_levels_shares(tmp_path: Path) -> No
     store = write_study(tmp_path, f"{leads}\n{STUDY}", World(lambda *_: 100.0, outcomes=outcomes))
 
     analysis = analyse(gather(store, "study"))
-    sentence = "Wrong rows: in none of 30 trials of with; in 15 of 30 of without."
+    sentence = "Wrong rows: none of 30 trials with with; 15 of 30 with without."
     assert sentence in headline(analysis)
     assert first_answer(analysis).answer == sentence
 
@@ -91,7 +91,7 @@ def test_levels_without_a_trial_are_named(tmp_path: Path) -> None:
     store = write_study(tmp_path / "again", text, world)
 
     answer = headline(analyse(gather(store, "study")))
-    assert "Wrong rows: in 15 of 30 of without; not measured of with." in answer
+    assert "Wrong rows: 15 of 30 with without; not measured with with." in answer
 
 
 def test_the_outcome_that_decides_stands_first(store: Path) -> None:

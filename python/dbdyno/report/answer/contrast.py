@@ -69,7 +69,7 @@ def of_factor(effect: MainEffect, analysis: Analysis, *, name: str = "") -> Cont
     effects = [pair.judgement.effect for pair in effect.pairs]
     ratios = [effect.ratio for effect in effects if isinstance(effect, PairedEffect)]
     return Contrast(
-        f"{_words(effect.factor)} {effect.level}",
+        f"{effect.factor}={effect.level}",
         effect.baseline,
         ours,
         theirs,
@@ -86,16 +86,15 @@ def of_factor(effect: MainEffect, analysis: Analysis, *, name: str = "") -> Cont
 def level_names(
     levels: Mapping[str, str], analysis: Analysis, *, beside: Mapping[str, str] | None = None
 ) -> str:
-    """A cell in a sentence: the level of the first varying factor by itself, others after their
-    factor's name; `beside` another cell, only the levels that differ from it."""
+    """A cell in a sentence: its level, or where several factors vary `factor=level` of each;
+    `beside` another cell, only the levels that differ from it."""
     varying = [name for name in analysis.varying if name in levels]
     shown = [name for name in varying if beside is None or beside.get(name) != levels[name]]
     if not shown:
         return ", ".join(levels.values()) or "all"
-    parts = [
-        levels[name] if name == varying[0] else f"{_words(name)} {levels[name]}" for name in shown
-    ]
-    return enumerated(parts)
+    if len(varying) == 1:
+        return levels[varying[0]]
+    return enumerated([f"{name}={levels[name]}" for name in shown])
 
 
 def metric_words(analysis: Analysis) -> str:
@@ -104,10 +103,6 @@ def metric_words(analysis: Analysis) -> str:
     if words is None:
         return figure_name(analysis.metric)
     return words if words[1:2].isupper() else words[:1].lower() + words[1:]
-
-
-def _words(factor: str) -> str:
-    return factor.replace("_", " ")
 
 
 def _mean(points: Sequence[Point], metric: str, blocks: frozenset[int]) -> float | None:

@@ -23,7 +23,13 @@ from dbdyno.report.answer.clauses import (
     contrast_sentence,
     direction,
 )
-from dbdyno.report.answer.contrast import Contrast, level_names, of_comparison, of_factor
+from dbdyno.report.answer.contrast import (
+    Contrast,
+    level_names,
+    metric_words,
+    of_comparison,
+    of_factor,
+)
 from dbdyno.report.answer.expected import expected_errors
 from dbdyno.report.answer.here import answering, lacking
 from dbdyno.report.answer.leading import Led, Listing, Rise, Unmeasured, leading
@@ -174,9 +180,12 @@ def _of_lead(lead: Led, analysis: Analysis) -> Iterator[str]:
 
 def _of_contrast(contrast: Contrast, analysis: Analysis) -> Iterator[str]:
     yield contrast_sentence(contrast, analysis)
-    group = _group(contrast, analysis)
-    size = "" if group in (OPEN, ALIKE) else f", {brief_effect(contrast, analysis)}"
-    yield f"{contrast.name or contrast.candidate}: {group}{size}."
+    group, size = _group(contrast, analysis), brief_effect(contrast, analysis)
+    brief_words = group if group in (OPEN, ALIKE) else f"{group}, {size}"
+    paired = isinstance(contrast.judgement.effect, PairedEffect)
+    if paired and not analysis.metric.rate and group == direction(contrast, analysis):
+        brief_words = f"{metric_words(analysis)} {size}"  # The size says which way.
+    yield f"{contrast.name or contrast.candidate}: {brief_words}."
 
 
 def _beside_open(

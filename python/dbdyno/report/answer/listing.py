@@ -17,12 +17,12 @@ def listed(listing: Listing, analysis: Analysis, *, name: str) -> str:
     if clear:
         trials = sorted(set(clear.values()))
         many = f"{trials[0]}" if len(trials) == 1 else f"{trials[0]} to {trials[-1]}"
-        texts.append(f"in none of {many} trials of {enumerated(list(clear))}")
+        texts.append(f"none of {many} trials with {enumerated(list(clear))}")
     if others:
-        shares = [f"{n} of {trials} of {level}" for _, level, n, trials in others]
-        texts.append(f"in {enumerated(shares)}")
+        shares = [f"{n} of {trials} with {level}" for _, level, n, trials in others]
+        texts.append(enumerated(shares))
     if missing := [level for level, (_, trials) in counts.items() if not trials]:
-        texts.append(f"not measured of {enumerated(missing)}")
+        texts.append(f"not measured with {enumerated(missing)}")
     return f"{name or analysis.metric.title}: {'; '.join(texts)}."
 
 

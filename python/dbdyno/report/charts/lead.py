@@ -115,7 +115,7 @@ def _rows_chart(
     if any(row["goes_on"] for row in rows):
         caption += "; an arrow: the interval goes on"
     if len(shown) < len(measured):
-        caption += f"; {len(measured) - len(shown)} more below"
+        caption += f"; {len(shown)} of {len(measured)} shown, the rest in the tables below"
     load = f" at {clients_text(shown[0][0].clients)}" if several else ""
     return Chart(
         NAME,

@@ -1,7 +1,7 @@
 """Figures and ratios in everyday words: `about 80 times as many (23 to 280)`.
 
-A ratio of two or more, or of a half or less, is a factor; others are in per cent. Its interval has
-the same unit. No word here needs the glossary.
+A ratio of two or more, or of a half or less, is in times (`3.1 times as many`, `3.1 times fewer`);
+others are in per cent. Its interval has the same unit. No word here needs the glossary.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from dbdyno.model import Figure
 from dbdyno.report.terms.wording import FAR, WIDE, number
 
 FACTOR = 2.0
-"""A ratio from here on, or up to its inverse, is a factor; between them it is in per cent."""
+"""A ratio from here on, or up to its inverse, is in times; between them it is in per cent."""
 
 ABOUT = 10.0
-"""A factor from here on has "about" before it."""
+"""So many times, and more, have "about" before them."""
 
 NUMBERS = (
     "no", "one", "two", "three", "four", "five", "six",
@@ -65,10 +65,8 @@ def size_words(ratio: float, low: float, high: float, *, many: bool) -> str:
         larger = ratio >= FACTOR
         ends = (ratio, low, high) if larger else (1 / ratio, 1 / high, 1 / low)
         about = "about " if ends[0] >= ABOUT else ""
-        size, reach = _two(ends[0]), f"({_end(ends[1])} to {_end(ends[2])})"
-        if larger and many:
-            return f"{about}{size} times as many {reach}"
-        return f"a factor of {about}{size} {reach}"
+        reach = f"({_end(ends[1])} to {_end(ends[2])})"
+        return f"{about}{_times(ratio, many=many)} {reach}"
     word = more_word(ratio > 1, many=many)
     low_part, high_part = (100 * (end - 1) for end in (low, high))
     if (low_part < 0) != (high_part < 0):
@@ -80,12 +78,17 @@ def size_words(ratio: float, low: float, high: float, *, many: bool) -> str:
 
 
 def brief_size(ratio: float, *, many: bool) -> str:
-    """A ratio without its interval: `7.1 times as many`, `12 % fewer`, `a factor of 5.0 less`."""
-    if ratio >= FACTOR:
-        return f"{_two(ratio)} times as {'many' if many else 'much'}"
-    if ratio <= 1 / FACTOR:
-        return f"a factor of {_two(1 / ratio)} {'fewer' if many else 'less'}"
+    """A ratio without its interval: `7.1 times as many`, `12 % fewer`, `5.0 times lower`."""
+    if ratio >= FACTOR or ratio <= 1 / FACTOR:
+        return _times(ratio, many=many)
     return f"{_percent(100 * abs(ratio - 1))} {more_word(ratio > 1, many=many)}"
+
+
+def _times(ratio: float, *, many: bool) -> str:
+    """A ratio of two or more, or of a half or less."""
+    if ratio >= FACTOR:
+        return f"{_two(ratio)} times as {'many' if many else 'high'}"
+    return f"{_two(1 / ratio)} times {more_word(False, many=many)}"
 
 
 def open_words(low: float, high: float, *, many: bool) -> str:
@@ -93,7 +96,7 @@ def open_words(low: float, high: float, *, many: bool) -> str:
     if low < 1 / WIDE and high > WIDE:
         return "with noise of more than a factor of ten"
     if high >= FACTOR or low <= 1 / FACTOR:
-        return f"anything from {_end(low)} to {_end(high)} times as {'many' if many else 'much'}"
+        return f"anything from {_end(low)} to {_end(high)} times as {'many' if many else 'high'}"
     ends = [
         f"{_percent(100 * abs(end - 1))} {more_word(end > 1, many=many)}" for end in (low, high)
     ]
