@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -137,6 +138,7 @@ def test_the_verb_tells_and_fails_on_what_it_is_asked_to(
     told = capsys.readouterr().out
     assert "journal_mode: wal → delete" in told
     assert "4 clients: B against A: slower" in told
+    assert re.search(r"\nthroughput: [\d\u202f]+ events a second in A, \d+ in B\n", told)
     assert call([*sides, "--fail-on", "slower"]) == 1
     assert call(["compare", sides[2], sides[1], "--store", str(store), "--fail-on", "slower"]) == 0
     longer = ["compare", "one/wal, full", "longer/wal, full", "--store", str(store)]

@@ -59,7 +59,8 @@ class BenchProgress:
                 at = format_duration(round(record.end_ns / 1e9))
                 self.note(f"{side}{record.phase:>8} {at:>8}  {interval_words(record)}")
             case Progress() if command == "run" or record.what == "rows":
-                line = f"{side}{command:>8}  {self._pace.text(record)}"
+                doing = "connect" if record.what == "connections" else command
+                line = f"{side}{doing:>8}  {self._pace.text(record)}"
                 due = time.monotonic() >= self._next
                 if due:
                     self._next = time.monotonic() + _PROGRESS_S

@@ -42,7 +42,8 @@ def print_run(result: BenchResult) -> None:
     lines.append(("client memory", f"{summary.client_rss_kb:,} KiB"))
     processes = "1 process" if result.processes == 1 else f"{result.processes} processes"
     shards = named_shards(result.shards, bound=result.shards_bound)
-    lines.append(("engine", f"{processes}, {shards}, {result.reactor}"))
+    reactor = "" if result.reactor == "none" else f", {result.reactor}"
+    lines.append(("engine", f"{processes}, {shards}{reactor}"))
     if result.loads:
         lines.insert(0, ("tables", loads_text(result.loads)))
     for name, value in lines:

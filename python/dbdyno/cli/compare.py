@@ -146,6 +146,7 @@ def _tell_whole(a: str, b: str, metric: str, whole: Whole) -> None:
 
 def _tell(metric: str, outcome: Outcome, *, quiet: bool = False) -> None:
     """`quiet`: that nothing differs besides need not be said."""
+    from dbdyno.report.terms.everyday import amounts, figure_name
     from dbdyno.report.terms.wording import judged_text
 
     if not outcome.differences and not quiet:
@@ -157,9 +158,15 @@ def _tell(metric: str, outcome: Outcome, *, quiet: bool = False) -> None:
         say(f"taken to be alike on your word: {', '.join(outcome.not_known)}")
     if outcome.refused:
         say(f"\nno verdict: {outcome.refused}")
-    for clients, judgement in outcome.judged:
-        verdict = judged_text(judgement, find_figure(metric))
+    figure = find_figure(metric)
+    for (clients, judgement), (a, b) in zip(outcome.judged, outcome.figures, strict=True):
+        verdict = judged_text(judgement, figure)
         say(f"\n{clients} client{'' if clients == 1 else 's'}: B against A: {verdict}")
+        if a is not None and b is not None:
+            first, second = (
+                amounts(100 * a, 100 * b, "%") if figure.share else amounts(a, b, figure.unit)
+            )
+            say(f"{figure_name(figure)}: {first} in A, {second} in B")
 
 
 def _whole_document(whole: Whole) -> dict[str, object]:
@@ -174,12 +181,14 @@ def _document(outcome: Outcome) -> dict[str, object]:
     from dbdyno.stats import PairedEffect
 
     judged = []
-    for clients, judgement in outcome.judged:
+    for (clients, judgement), (a, b) in zip(outcome.judged, outcome.figures, strict=True):
         effect = judgement.effect
         known = isinstance(effect, PairedEffect)
         judged.append(
             {
                 "clients": clients,
+                "a": a,
+                "b": b,
                 "verdict": judgement.verdict.value,
                 "ratio": effect.ratio if isinstance(effect, PairedEffect) else None,
                 "ratio_95": effect.ratio_interval if isinstance(effect, PairedEffect) else None,

@@ -34,6 +34,8 @@ class Outcome:
     """Clients and judgement of B against A; empty if refused."""
     not_known: tuple[str, ...] = ()
     """What nobody can say of imported results, and so whether it differs."""
+    figures: tuple[tuple[float | None, float | None], ...] = ()
+    """Of A and of B, a pair for each that is judged; `None`: not measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +164,22 @@ def confront(a: Side, b: Side, primary: Primary, *, assume_alike: bool = False) 
         judged = list(judged_family(unpaired(found, primary.metric), study))
     clients = [point.clients for point, _ in found.pairs]
     return Outcome(
-        found.differences, found.refused, tuple(zip(clients, judged, strict=True)), found.not_known
+        found.differences,
+        found.refused,
+        tuple(zip(clients, judged, strict=True)),
+        found.not_known,
+        figures_of(found, primary.metric),
     )
+
+
+def figures_of(found: Confronted, metric: str) -> tuple[tuple[float | None, float | None], ...]:
+    """The means of A and of B, load by load."""
+    return tuple((_mean(a, metric), _mean(b, metric)) for b, a in found.pairs)
+
+
+def _mean(point: Point, metric: str) -> float | None:
+    mean = point.estimate(metric)
+    return None if mean is None else mean.value
 
 
 def prepare(a: Side, b: Side, primary: Primary, *, assume_alike: bool = False) -> Confronted:

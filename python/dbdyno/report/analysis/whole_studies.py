@@ -8,7 +8,7 @@ from dbdyno.model import Primary
 from dbdyno.report.analysis.comparisons import judged_family
 from dbdyno.report.analysis.points import label, varying
 from dbdyno.report.analysis.side import Side
-from dbdyno.report.analysis.sides import Confronted, Outcome, prepare, unpaired
+from dbdyno.report.analysis.sides import Confronted, Outcome, figures_of, prepare, unpaired
 from dbdyno.stats import Judgement
 
 
@@ -74,5 +74,11 @@ def _judged(
         judged: list[tuple[int, Judgement]] = [
             (point.clients, next(judgements)) for point, _ in pair.pairs
         ]
-        outcomes[key] = Outcome(pair.differences, pair.refused, tuple(judged), pair.not_known)
+        outcomes[key] = Outcome(
+            pair.differences,
+            pair.refused,
+            tuple(judged),
+            pair.not_known,
+            figures_of(pair, primary.metric),
+        )
     return outcomes
