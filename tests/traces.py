@@ -13,13 +13,14 @@ from dbdyno.guard.family import children_of
 from dbdyno.guard.guard import LOCK_NAME
 from dbdyno.guard.journal import state_folder
 from dbdyno.servers import Server
+from dbdyno.setters.links import PREFIX
 
 LIMIT_S = 120
 
 
 def left_behind() -> frozenset[str]:
     """Temporary folders, shared memory, semaphores, mounts, loop devices, control groups, named
-    network namespaces and journals whose makers are gone.
+    network namespaces, links and journals whose makers are gone.
 
     What belongs to a living process is not counted: others may use dbdyno on this machine.
     """
@@ -37,7 +38,9 @@ def left_behind() -> frozenset[str]:
             found.add(f"shared memory {fields[identifier]}")
     for row in Path("/proc/sysvipc/sem").read_text().splitlines()[1:]:
         found.add(f"semaphores {row.split()[1]}")
-    return frozenset(found | set(left_mounts()) | set(left_groups()) | set(left_journals()))
+    return frozenset(
+        found | set(left_mounts()) | set(left_links()) | set(left_groups()) | set(left_journals())
+    )
 
 
 def left_mounts() -> Iterator[str]:
@@ -52,6 +55,14 @@ def left_mounts() -> Iterator[str]:
         if holder.name.startswith("dbdyno-") and (not lock.exists() or is_free(lock)):
             yield f"mount or loop device of {path}"
     yield from (f"namespace {path}" for path in Path("/run/netns").glob("dbdyno*"))
+
+
+def left_links() -> Iterator[str]:
+    """Ends of links that are named after the process that asked for them."""
+    for device in Path("/sys/class/net").glob(f"{PREFIX}*"):
+        maker = device.name.split("-")[1]
+        if maker == str(os.getpid()) or not Path("/proc", maker).exists():
+            yield f"link {device.name}"
 
 
 def left_groups() -> Iterator[str]:

@@ -70,6 +70,18 @@ def test_a_fault_is_part_of_the_load(tmp_path: Path) -> None:
             "study.toml:6: expected a program on the path or an absolute path; found `./x`",
         ),
         ('do = "kill"\nfor = "1 s"\nundo = ["true"]', 'measure = "60 s"', "are for `command`"),
+        ('do = "kill"\nfor = "1 s"\nrate = "1 Mbit/s"', 'measure = "60 s"', "`slow-network` takes"),
+        ('do = "slow-network"\nfor = "1 s"', 'measure = "60 s"', "`slow-network` takes `rate`"),
+        (
+            'do = "slow-network"\nfor = "1 s"\nrate = "fast"',
+            'measure = "60 s"',
+            "expected a rate of at least 8 kbit/s",
+        ),
+        (
+            'do = "kill"\nfor = "1 s"\ndirection = "in"',
+            'measure = "60 s"',
+            "study.toml:8: `direction` is for `partition`",
+        ),
         ('do = "kill"\nfor = "1 s"\nwhere = "x"', 'measure = "60 s"', "unknown key `where`"),
     ],
 )
@@ -92,6 +104,12 @@ def test_a_wrong_timetable_is_refused_with_its_line(
         (
             'do = "fill-disk"\n[host.filesystem]\nfolder = "/var"',
             "study.toml:7: `fill-disk` needs a file system of its own",
+        ),
+        ('do = "power-failure"', "study.toml:7: `power-failure` needs a file system"),
+        ('do = "partition"', "study.toml:7: `partition` needs a network of the servers"),
+        (
+            'do = "slow-network"\nrate = "1 Mbit/s"',
+            "`slow-network` needs a network of the servers",
         ),
         (
             'do = "command"\napply = ["no-such-program"]\nundo = ["true"]',
@@ -171,6 +189,16 @@ def test_a_promotion_needs_a_primary_behind_a_proxy_that_follows(
         load_study(str(file))
 
     assert problem in str(caught.value)
+
+
+def test_a_members_power_fails_alone(tmp_path: Path) -> None:
+    own = 'member.replica = { host = { filesystem = "ext4" } }'
+    text = 'do = "power-failure"\nfor = "1 s"\nmember = "%s"'
+    server = f"{REPLICAS[:-1].rstrip()}, {own} }}"
+
+    assert load_study(str(written(tmp_path, text % "replica", server=server)))
+    with pytest.raises(StudyError, match="only the member's data are on"):
+        load_study(str(written(tmp_path, text % "active", server=server)))
 
 
 @pytest.mark.parametrize("kind", ["postgresql", "mariadb"])

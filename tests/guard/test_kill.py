@@ -53,7 +53,7 @@ class Scene:
 
 
 SCENE_OF_SETTERS = Scene((str(SCENE), "."), 6.0)
-SCENE_OF_FAULTS = Scene((str(SCENE.with_name("faulted_server.py")), "."), 8.0)
+SCENE_OF_FAULTS = Scene((str(SCENE.with_name("faulted_server.py")), "."), 10.0)
 STUDIES = {
     name: Scene(("-m", "dbdyno", "run", name, "--scale", "smoke"), longest_s)
     for name, longest_s in {
@@ -251,10 +251,21 @@ def test_a_death_in_a_study_leaves_the_machine_as_it_was(seed: int, folder: Path
     death_of_a_study(seed, folder)
 
 
+def death_while_a_fault_is_on(seed: int, folder: Path) -> None:
+    victim = ("lab", "guard", "lab and guard")[seed % 3]
+    moment_s = random.Random(seed).uniform(2.0, SCENE_OF_FAULTS.longest_s)
+    one_death(SCENE_OF_FAULTS, victim, moment_s, folder)
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_a_death_while_a_fault_is_on_leaves_no_fault_in_force(seed: int, folder: Path) -> None:
-    victim = ("lab", "guard", "lab and guard")[seed % 3]
-    one_death(SCENE_OF_FAULTS, victim, random.Random(seed).uniform(2.0, 8.0), folder)
+    death_while_a_fault_is_on(seed, folder)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", range(100, 150))
+def test_fifty_deaths_while_faults_are_on_leave_none_in_force(seed: int, folder: Path) -> None:
+    death_while_a_fault_is_on(seed, folder)
 
 
 def death_of_several_servers(seed: int, folder: Path) -> None:

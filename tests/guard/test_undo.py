@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -54,6 +56,18 @@ def test_files_and_folders_go(tmp_path: Path) -> None:
     carry_out(undo.remove_file(tmp_path / "file"))
 
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_what_is_mounted_in_a_folder_goes_with_it(tmp_path: Path) -> None:
+    place = tmp_path / "folder" / "a place"
+    place.mkdir(parents=True)
+    subprocess.run(["mount", "-t", "tmpfs", "none", place], check=True)
+
+    carry_out(undo.remove_folder(tmp_path / "folder"))
+
+    assert list(tmp_path.iterdir()) == []
+    assert undo.mount_at(place) is None
 
 
 def test_a_command_that_fails_is_an_error_with_its_words() -> None:

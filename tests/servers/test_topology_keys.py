@@ -68,7 +68,7 @@ def written(folder: Path, keys: str) -> str:
         ),
         (
             REPLICATED + "member.replica.host = { cpus = { server = '0' } }",
-            "study.toml:6: `host.cpus` can't be set for a member; `limits` can",
+            "study.toml:6: `host.cpus` can't be set for a member; `limits` and `filesystem` can",
             "",
         ),
         (

@@ -18,7 +18,7 @@ from dbdyno.conduct.run import Run
 from dbdyno.conduct.run.identity import Identity
 from dbdyno.conduct.search import search_step
 from dbdyno.conduct.setting import Setting
-from dbdyno.conduct.topology import hosts_of_members
+from dbdyno.conduct.topology import hosts_of_members, planned_members
 from dbdyno.conduct.turns import drive_turns
 from dbdyno.errors import (
     EngineLostError,
@@ -103,7 +103,8 @@ def _carry_out(runs: Sequence[Run], host: Host, shared: Sampler, folder: StudyFo
         hosts: list[Host] = []
         for run in going:
             cell = run.identity.cell
-            own = stack.enter_context(apply_host(own_part(cell.host), folder.path))
+            names = [member.name for member in planned_members(cell)]
+            own = stack.enter_context(apply_host(own_part(cell.host), folder.path, names))
             members = apply_host_of_members(hosts_of_members(cell), folder.path)
             hosts.append(host.joined(own).joined(stack.enter_context(members)))
             stack.callback(run.take_down)

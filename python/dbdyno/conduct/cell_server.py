@@ -36,7 +36,7 @@ def open_cell_server(
         resolve((secrets or {}).get(cell.provision, cell.provision)),
         cell.settings,
         host.server,
-        launches={name: member.server for name, member in host.members.items()},
+        launches=host.launches,
         tls=wants_tls(cell),
         c_functions=tuple(c_function_files(cell, folders)),
         proxy=proxy_wish(cell),

@@ -9,6 +9,7 @@ from dbdyno.design.cells import cells
 from dbdyno.errors import ServerError
 from dbdyno.formats.study import StudyFile, deciding_level
 from dbdyno.model import ALL_MEMBERS, Cell, Group, Load, Missing, Study
+from dbdyno.model.part import NETWORKS
 from dbdyno.servers import Server, Source, parse_provision
 from dbdyno.servers.nodes.certificate import PACKAGE, PROGRAM, has_program
 from dbdyno.servers.protocol import Member
@@ -97,11 +98,11 @@ def _wrong(cell: Cell) -> tuple[str, str] | None:
     wishes = cell.connection
     transport = wishes.get("transport")
     by_url = parse_provision(cell.provision).source is Source.URL
-    over_tcp = transport == "tcp" or "network" in cell.host or bool(cell.proxy)
+    over_tcp = transport == "tcp" or bool(NETWORKS & cell.host.keys()) or bool(cell.proxy)
     if transport and by_url:
         return "`transport`: a server by URL is reached as its URL says", "leave it out"
-    if transport == "unix" and "network" in cell.host:
-        return "`transport`: through `host.network` a server is reached over TCP", "leave it out"
+    if transport == "unix" and (named := min(NETWORKS & cell.host.keys(), default=None)):
+        return f"`transport`: through `host.{named}` a server is reached over TCP", "leave it out"
     if wants_tls(cell) and not by_url and not over_tcp:
         return (
             "`tls`: a Unix socket is never encrypted, and this cell's clients use one",

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from dbdyno.conduct.faults import Faults, unheard
 from dbdyno.conduct.ledger import Ledger
-from dbdyno.conduct.outages import figures, with_losses, with_outages
+from dbdyno.conduct.outages import figures, with_losses, with_outages, with_power
 from dbdyno.conduct.probes import Attempt, Probes, errors_of, keep
 from dbdyno.errors import LabError
 from dbdyno.model import Load, Step, StepSummary
@@ -74,7 +74,7 @@ class Disturbed:
         times_ns = self._ledger.acknowledged_ns()
         results = with_outages(self._faults.results, attempts, origin_ns, window_ns, times_ns)
         lost_ns, in_doubt = self._probes.lost(attempts)
-        lost_ns = [*lost_ns, *self._ledger.lost_ns()]
+        lost_ns = with_power([*lost_ns, *self._ledger.lost_ns()], results, origin_ns)
         written_ns = [a.ended_ns for a in attempts if a.row and not a.code]
         results = with_losses(results, lost_ns, sorted([*written_ns, *times_ns]), origin_ns)
         met = {

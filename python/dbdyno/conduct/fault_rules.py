@@ -12,10 +12,11 @@ from dbdyno.formats.nearest import nearest_hint
 from dbdyno.formats.study import StudyFile
 from dbdyno.model import OWN_HOST_PARTS, Cell, Study, load_of
 from dbdyno.model.cell_load import FAULTS
-from dbdyno.model.fault import ACTIVE, PROMOTIONS, Fault, timetable
+from dbdyno.model.fault import ACTIVE, ON_LINKS, POWER_FAILURE, PROMOTIONS, Fault, timetable
 from dbdyno.servers import Source, parse_provision
 from dbdyno.servers.topologies.primary_replicas import PRIMARY
 from dbdyno.servers.topologies.proxies.registry import find_proxy
+from dbdyno.servers.topologies.topology import PlannedMember
 from dbdyno.setters.setter import find_program
 
 _KINDS = ("postgresql", "mysql", "mariadb")
@@ -47,6 +48,20 @@ def _wrong(cell: Cell, fault: Fault) -> Iterator[tuple[str, str, str | None]]:
     if fault.do == "fill-disk" and not _has_own_filesystem(cell):
         hint = '[host] filesystem = { kind = "ext4", size = "1 GB" }'
         yield "do", "`fill-disk` needs a file system of its own in every cell", hint
+    if fault.do == POWER_FAILURE and not _loses_power_alone(cell, fault):
+        hint = (
+            'member.ROLE.host.filesystem = "ext4" for each of them'
+            if cell.topology
+            else '[host] filesystem = { kind = "ext4", size = "1 GB" }'
+        )
+        message = f"`{fault.do}` needs a file system that only the member's data are on"
+        yield "do", message, hint
+    if fault.do in ON_LINKS and "links" not in cell.host:
+        yield (
+            "do",
+            f"`{fault.do}` needs a network of the servers in every cell",
+            "[host] links = true",
+        )
     if fault.do in PROMOTIONS:
         yield from _wrong_promotion(cell, fault)
     members = planned_members(cell)
@@ -56,8 +71,18 @@ def _wrong(cell: Cell, fault: Fault) -> Iterator[tuple[str, str, str | None]]:
         yield "member", message, nearest_hint(fault.member, sorted(known))
 
 
-def _has_own_filesystem(cell: Cell) -> bool:
-    asked = cell.host.get("filesystem")
+def _loses_power_alone(cell: Cell, fault: Fault) -> bool:
+    """Whether a failure of its file system takes the data of that member only."""
+    meant = [
+        member
+        for member in planned_members(cell)
+        if fault.member in (ACTIVE, member.name, member.role)
+    ]
+    return all(map(_has_own_filesystem, meant)) if meant else _has_own_filesystem(cell)
+
+
+def _has_own_filesystem(of: Cell | PlannedMember) -> bool:
+    asked = of.host.get("filesystem")
     return isinstance(asked, str) or (isinstance(asked, Mapping) and "folder" not in asked)
 
 

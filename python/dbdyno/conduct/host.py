@@ -3,7 +3,7 @@ before and after. Settings that affect the whole host are applied per batch, the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -45,17 +45,20 @@ def own_part(wishes: Mapping[str, object]) -> Mapping[str, object]:
 
 
 @contextmanager
-def apply_host(wishes: Mapping[str, object], folder: Path) -> Iterator[Host]:
+def apply_host(
+    wishes: Mapping[str, object], folder: Path, members: Sequence[str] = ()
+) -> Iterator[Host]:
     """Applies a cell's settings to the host, and undoes them when the block ends or this process
     dies.
 
-    `folder` is for large files. Raises `MachineError` naming everything missing.
+    `folder` is for large files, `members` are the servers of the cell's topology. Raises
+    `MachineError` naming everything missing.
     """
     if not wishes:
         yield UNCHANGED
         return
     account = server_account()
-    scene = Scene(scratch=data_parent(folder, account), account=account)
+    scene = Scene(data_parent(folder, account), account, members)
     with Guarded() as guarded:
         yield apply_all(wishes, guarded, scene)
 

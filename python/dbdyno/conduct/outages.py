@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from dbdyno.conduct.probes import Attempt
-from dbdyno.model.fault import LEDGER, PROBES, FaultResult, at_rank
+from dbdyno.model.fault import LEDGER, POWER_FAILURE, PROBES, FaultResult, at_rank
 
 
 def with_outages(
@@ -36,6 +36,19 @@ def with_outages(
         )
         for result, end_ns in zip(results, ends, strict=True)
     )
+
+
+def with_power(
+    times_ns: Sequence[int], results: Sequence[FaultResult], origin_ns: int
+) -> Sequence[int]:
+    """Those of some times at which no power had failed: a server acknowledges a moment longer than
+    its file system keeps anything, which a machine without power would not."""
+    failed = [
+        (origin_ns + result.at_ns, origin_ns + result.back_ns)
+        for result in results
+        if result.do == POWER_FAILURE
+    ]
+    return [at for at in times_ns if not any(begin < at <= end for begin, end in failed)]
 
 
 def with_losses(

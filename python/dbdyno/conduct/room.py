@@ -17,6 +17,7 @@ from dbdyno.engine import Engine, plan_engine, spec_of_clients
 from dbdyno.errors import MachineError
 from dbdyno.formats.quantities import format_size
 from dbdyno.model import Cell, Load, Needs
+from dbdyno.model.part import NETWORKS
 from dbdyno.servers import Source, parse_provision
 from dbdyno.servers.topologies.proxies.registry import find_proxy
 from dbdyno.setters.registry import find_setter
@@ -118,7 +119,11 @@ def _limits(cell: Cell, load: Load, machine: MachineLimits, engine: Engine) -> I
 def _endpoints(cell: Cell) -> Sequence[Mapping[str, Any]]:
     """Where clients will connect, as far as known."""
     wish = proxy_wish(cell)
-    if wish is None and "network" not in cell.host and cell.connection.get("transport") != "tcp":
+    if (
+        wish is None
+        and not NETWORKS & cell.host.keys()
+        and cell.connection.get("transport") != "tcp"
+    ):
         return ({"unix": ""},)
     count = 1 if wish is None else wish.processes
     return tuple({"tcp": {"host": "127.0.0.1", "port": number}} for number in range(count))

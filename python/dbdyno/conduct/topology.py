@@ -27,7 +27,7 @@ _CACHES: Mapping[str, tuple[str, str]] = {
     "postgresql": ("shared_buffers", "128MB"),
 }
 """Kind of server → the setting of its cache, and its default."""
-_OF_A_MEMBER = ("limits",)
+_OF_A_MEMBER = ("limits", "filesystem")
 """Setters that a member can have for itself."""
 
 

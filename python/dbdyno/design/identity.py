@@ -66,7 +66,7 @@ FIRST: Mapping[type, tuple[str, ...]] = {
 
 LATER: Mapping[type, Mapping[str, object]] = {
     Load: {"find_max": None, "faults": (), "ledger": 0},
-    Fault: {"apply": (), "undo": (), "during": ""},
+    Fault: {"apply": (), "undo": (), "during": "", "direction": "both", "rate_bit_s": None},
     Group: {"entry": ""},
     Cell: {
         "host": {},

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from dbdyno.formats.load_schema import Duration, LevelLoadTable, LoadTable, Table
+from dbdyno.formats.quantities import parse_bit_rate
 from dbdyno.model.cell_load import FAULTS, fault_values
-from dbdyno.model.fault import ACTIVE, Fault, FaultAction, timetable
+from dbdyno.model.fault import ACTIVE, Direction, Fault, FaultAction, timetable
 
 Complaint = tuple[tuple[str, ...], str, str | None]
 """Path of the key, message, hint."""
@@ -28,6 +29,8 @@ class FaultTable(Table):
     apply: tuple[str, ...] = ()
     undo: tuple[str, ...] = ()
     during: str = ""
+    direction: Direction = "both"
+    rate: Annotated[int, BeforeValidator(parse_bit_rate)] | None = None
 
     def fault(self) -> Fault:
         """As the load has it."""
@@ -42,7 +45,17 @@ class FaultTable(Table):
             self.apply,
             self.undo,
             self.during,
+            self.direction,
+            self.rate,
         )
+
+    def wrong_link(self) -> tuple[str, str] | None:
+        """Key and what is wrong with `direction` or `rate`; `None`: nothing."""
+        if self.direction != "both" and self.do != "partition":
+            return "direction", "`direction` is for `partition`"
+        if (self.rate is None) == (self.do == "slow-network"):
+            return "do", "`slow-network` takes `rate`, and nothing else does"
+        return None
 
     def wrong_command(self) -> str | None:
         """What is wrong with `apply` and `undo`; `None`: nothing."""
@@ -103,6 +116,9 @@ def _complaints(tables: Sequence[FaultTable], load: LoadTable) -> Iterator[Compl
             yield (*path, "for"), "`for` must be longer than nothing", 'such as for = "5 s"'
         if wrong := table.wrong_command():
             yield (*path, "do"), wrong, None
+        if of_link := table.wrong_link():
+            hint = 'such as rate = "1 Mbit/s"' if of_link[0] == "do" else None
+            yield (*path, of_link[0]), of_link[1], hint
         if table.times > 1 and not isinstance(table.at, str) and not table.every:
             message = '`times` needs `every`, or `at = "random"`'
             yield (*path, "times"), message, 'such as every = "20 s"'

@@ -127,3 +127,19 @@ def size_of_setting(text: str) -> int:
     """Bytes of a server's setting: `512M`, `64GB`, `4096`; 0 of anything else."""
     size = _SETTING_SIZE.fullmatch(text.strip())
     return int(size[1]) << (10 * " kmgt".find(size[2].lower())) if size else 0
+
+
+_RATE = re.compile(r"(\d+(?:\.\d+)?)\s*([kMG]?)bit(?:/s)?")
+_BIT_S = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
+_SLOWEST_BIT_S = 8000
+
+
+def parse_bit_rate(value: object) -> int:
+    """Bits per second of "1 Gbit/s". Raises `ValueError` without a unit."""
+    match = _RATE.fullmatch(value.strip()) if isinstance(value, str) else None
+    rate = 0 if match is None else round(float(match[1]) * _BIT_S[match[2]])
+    if rate < _SLOWEST_BIT_S:
+        raise ValueError(
+            f'expected a rate of at least 8 kbit/s, such as "1 Gbit/s"; found {value!r}'
+        )
+    return rate

@@ -47,6 +47,8 @@ class Launch:
     """A file that stands for a network namespace."""
     address: str | None = None
     """Where a server listens, if not on loopback: it is then reached over TCP."""
+    hub: str | None = None
+    """A file that stands for the network namespace that a server's link leads to."""
     data_parent: str | None = None
     """Where a server's data folder is made, if not where it would be otherwise."""
     environment: tuple[tuple[str, str], ...] = ()

@@ -175,8 +175,24 @@ def _remove_file(arguments: Mapping[str, Any]) -> None:
 
 
 def _remove_folder(arguments: Mapping[str, Any]) -> None:
-    if Path(arguments["path"]).exists():
-        shutil.rmtree(arguments["path"])
+    """Unmounts what a command that was just ending has mounted in it since."""
+    path = Path(arguments["path"])
+    deadline = time.monotonic() + _BUSY_LIMIT_S
+    while path.exists():
+        try:
+            shutil.rmtree(path)
+        except OSError as error:
+            if error.errno != errno.EBUSY or time.monotonic() > deadline:
+                raise
+            for place in _mounts_below(path):
+                _unmount({"path": place})
+
+
+def _mounts_below(folder: Path) -> list[Path]:
+    """The last that was mounted first."""
+    lines = reversed(Path("/proc/self/mountinfo").read_text().splitlines())
+    places = [Path(line.split()[4].replace("\\040", " ")) for line in lines]
+    return [place for place in places if folder in place.parents]
 
 
 def _remove_cgroup(arguments: Mapping[str, Any]) -> None:

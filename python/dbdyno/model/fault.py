@@ -9,13 +9,27 @@ from random import Random
 from typing import Literal
 
 FaultAction = Literal[
-    "kill", "stop", "pause", "promote", "switch-over", "kill-proxy", "command", "fill-disk"
+    "kill",
+    "stop",
+    "pause",
+    "promote",
+    "switch-over",
+    "kill-proxy",
+    "command",
+    "fill-disk",
+    "power-failure",
+    "partition",
+    "slow-network",
 ]
 """`kill`: SIGKILL; `stop`: in order; both are followed by a start. `pause`: SIGSTOP, then SIGCONT.
 `promote`: the primary is killed and a replica promoted; `switch-over`: the same with a stop in
 order; the former primary comes back as a replica. `kill-proxy`: the proxies are killed and started
 again. `command`: `Fault.apply` is run, then `Fault.undo`. `fill-disk`: the file system of the
-member's data is full for a while."""
+member's data is full for a while. `power-failure`: what it had not synced is gone, and the member
+is killed. `partition`: its link is cut; `slow-network`: its link has a rate."""
+Direction = Literal["both", "in", "out"]
+POWER_FAILURE: FaultAction = "power-failure"
+ON_LINKS: Sequence[FaultAction] = ("partition", "slow-network")
 PROMOTIONS: Sequence[FaultAction] = ("promote", "switch-over")
 
 ACTIVE = "active"
@@ -49,6 +63,10 @@ class Fault:
     """Of `command`: what takes it back; harmless where there is nothing to take back."""
     during: str = ""
     """A statement that the lab sends to the member, just before; empty: none."""
+    direction: Direction = "both"
+    """Of `partition`: what is lost; `in`: what the member would receive."""
+    rate_bit_s: int | None = None
+    """Of `slow-network`, each way."""
 
 
 @dataclass(frozen=True, slots=True)

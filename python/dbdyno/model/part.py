@@ -10,7 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-OWN_HOST_PARTS = frozenset({"cpus", "environment", "filesystem", "limits", "network", "scheduler"})
+NETWORKS = frozenset({"links", "network"})
+"""Host settings by which a server is reached over TCP, at an address of its own."""
+OWN_HOST_PARTS = frozenset(
+    {"cpus", "environment", "filesystem", "limits", "links", "network", "scheduler"}
+)
 """Setters that change nothing but what a run's own server and clients get of the host. Runs that
 differ in them can be up together; what any other setter changes, every process sees."""
 

@@ -49,6 +49,10 @@ class Node(Protocol):
     Every method raises `ServerError` if it can't be done, with the end of its log if there is one.
     """
 
+    @property
+    def launched(self) -> Launch:
+        """How its process is started."""
+
     def alive(self) -> bool:
         """Whether it still runs, without querying it."""
 

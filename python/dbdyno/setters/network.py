@@ -7,12 +7,12 @@ The lab itself stays outside and reaches the server by its Unix socket.
 
 from __future__ import annotations
 
-import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+from dbdyno.formats.quantities import parse_bit_rate
 from dbdyno.guard.guarded import Guarded
 from dbdyno.guard.launch import Launch
 from dbdyno.model.part import Missing
@@ -27,9 +27,6 @@ from dbdyno.setters.setter import (
 
 _SERVER, _CLIENT = "192.0.2.1", "192.0.2.2"
 """A block reserved for documentation; each namespace has only the link."""
-_RATE = re.compile(r"(\d+(?:\.\d+)?)\s*([kMG]?)bit(?:/s)?")
-_FACTORS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
-_SLOWEST_BIT_S = 8000
 _BURST_S = 0.005
 """The bucket holds what the rate passes in this time: longer than the kernel's timer tick."""
 _LEAST_BURST_BYTES = 70_000
@@ -59,7 +56,7 @@ class NetworkSetter:
         """Checks the value; the rate in bits per second."""
         asked = table(value, "rate", "mtu")
         mtu = whole_number(asked.get("mtu", 1500), 576, 65535)
-        return Network(_rate(asked["rate"]) if "rate" in asked else None, mtu)
+        return Network(parse_bit_rate(asked["rate"]) if "rate" in asked else None, mtu)
 
     def missing(self, _: Network) -> tuple[Missing, ...]:
         """Missing root, programs or kernel support: tests by making a link in a temporary
@@ -97,7 +94,7 @@ class NetworkSetter:
             guarded.run([*inside, "ip", "link", "set", name, "mtu", str(value.mtu_bytes), "up"])
             guarded.run([*inside, "ip", "link", "set", "lo", "up"])
             if value.rate_bit_s is not None:
-                limit = _limit(value.rate_bit_s)
+                limit = tbf(value.rate_bit_s)
                 guarded.run([*inside, "tc", "qdisc", "add", "dev", name, "root", *limit])
         return Applied(
             after={"rate_bit_s": value.rate_bit_s, "mtu_bytes": value.mtu_bytes},
@@ -110,20 +107,10 @@ def _inside(namespace: Path) -> list[str]:
     return ["nsenter", f"--net={namespace}"]
 
 
-def _limit(rate_bit_s: int) -> list[str]:
+def tbf(rate_bit_s: int) -> list[str]:
+    """The words after `tc qdisc … root` for a rate."""
     burst_bytes = max(_LEAST_BURST_BYTES, round(rate_bit_s / 8 * _BURST_S))
     return ["tbf", "rate", f"{rate_bit_s}bit", "burst", str(burst_bytes), "latency", _QUEUE]
-
-
-def _rate(value: object) -> int:
-    """Parses bits per second. Raises `ValueError` without a unit."""
-    match = _RATE.fullmatch(value.strip()) if isinstance(value, str) else None
-    rate = 0 if match is None else round(float(match[1]) * _FACTORS[match[2]])
-    if rate < _SLOWEST_BIT_S:
-        raise ValueError(
-            f'expected a rate of at least 8 kbit/s, such as "1 Gbit/s"; found {value!r}'
-        )
-    return rate
 
 
 SETTER = NetworkSetter()

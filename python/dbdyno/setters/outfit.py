@@ -35,6 +35,14 @@ class Outfit:
         """How load generators are started."""
         return _joined([part.client for part in self.parts.values()])
 
+    @property
+    def launches(self) -> Mapping[str, Launch]:
+        """How members of a topology are started in addition, by their names."""
+        parts = [part.members for part in self.parts.values()]
+        parts.append({name: outfit.server for name, outfit in self.members.items()})
+        names = dict.fromkeys(name for part in parts for name in part)
+        return {name: _joined([part[name] for part in parts if name in part]) for name in names}
+
     def joined(self, own: Outfit) -> Outfit:
         """These settings plus those of one run."""
         return Outfit({**self.parts, **own.parts}, {**self.members, **own.members})

@@ -33,6 +33,8 @@ class Scene:
     """A folder for large files."""
     account: Account | None
     """The user who runs the server; `None`: ourselves."""
+    members: Sequence[str] = ()
+    """Names of the servers of the run's topology; none for a single server."""
 
 
 def _nothing(_: Sequence[int]) -> Facts:
@@ -51,6 +53,8 @@ class Applied:
     """How the server is started."""
     client: Launch = ORDINARY
     """How load generators are started."""
+    members: Mapping[str, Launch] = field(default_factory=dict)
+    """How members of a topology are started in addition, by their names."""
     before_step: Callable[[], None] | None = None
     """Called before each step; only for setters of the whole host, since several runs that are up
     together share the call."""

@@ -8,6 +8,8 @@ from functools import partial
 from dbdyno.conduct.acts.act import Act, Scene
 from dbdyno.conduct.acts.command import Command
 from dbdyno.conduct.acts.disk import FillDisk
+from dbdyno.conduct.acts.link import Partition, SlowNetwork
+from dbdyno.conduct.acts.power import PowerFailure
 from dbdyno.conduct.acts.process import Kill, Pause, Stop
 from dbdyno.conduct.acts.promotion import Promote
 from dbdyno.conduct.acts.proxy import KillProxy
@@ -22,4 +24,7 @@ ACTS: Mapping[FaultAction, Callable[[Scene], Act]] = {
     "kill-proxy": KillProxy,
     "command": Command,
     "fill-disk": FillDisk,
+    "power-failure": PowerFailure,
+    "partition": Partition,
+    "slow-network": SlowNetwork,
 }

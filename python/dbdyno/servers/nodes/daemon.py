@@ -7,6 +7,7 @@ when it is ready.
 import os
 import signal
 import socket
+from collections import deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -184,9 +185,16 @@ def describe_exit(code: int | None) -> str:
     return f"exit status {code}"
 
 
+_given = deque[int](maxlen=100)
+"""Servers in namespaces of their own could all have the same port, by which they are told apart."""
+
+
 def free_port() -> int:
-    """A loopback port nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A loopback port nobody listens on now, and none of the last hundred that were given."""
+    while True:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port: int = probe.getsockname()[1]
+        if port not in _given:
+            _given.append(port)
+            return port

@@ -5,11 +5,15 @@ from collections.abc import Mapping, Sequence
 from typing import Self
 
 from dbdyno.errors import ServerError
+from dbdyno.guard.launch import ORDINARY, Launch
 from dbdyno.servers.protocol import Members, Transport
 
 
 class Direct(ABC):
     """See `topologies/behind_proxy.py` for servers behind a proxy."""
+
+    launched: Launch = ORDINARY
+    """How its process is started, if it is one of ours."""
 
     @property
     def node(self) -> Self:

@@ -48,6 +48,7 @@ class OwnServer(Direct):
 
     def __init__(self, spec: ServerSpec, folder: Path) -> None:
         self._spec = spec
+        self.launched = spec.launch
         provision = self._provision = spec.provision
         self._password = secrets.token_urlsafe(24)
         name = f"{provision.kind} {provision.version}"
@@ -128,6 +129,7 @@ class OwnServer(Direct):
         """Launches it and waits; tries another port if another process took the first."""
         for attempt in range(_PORT_ATTEMPTS):
             self._configure()
+            self._sync()
             self._log_start = self._daemon.log_size()
             self._launch()
             if self._wait_until_ready(limit_s):
@@ -136,6 +138,12 @@ class OwnServer(Direct):
             if not port_was_taken or attempt == _PORT_ATTEMPTS - 1:
                 raise self._not_started(self._daemon.exit_description())
             self._port = 0
+
+    def _sync(self) -> None:
+        """A power failure of its file system (`launch.data_parent`) takes nothing that we wrote."""
+        parent = self._spec.launch.data_parent
+        if parent is not None:
+            self._daemon.guarded.run(["sync", "--file-system", parent])
 
     def _logged(self) -> str:
         """Its log since it was started last."""

@@ -176,6 +176,8 @@ class Several(ABC):
 class _Nodes:
     """The nodes of all members as one: it can be stopped, killed and started again as a whole."""
 
+    launched = ORDINARY
+
     def __init__(self, several: Several) -> None:
         self._several = several
         self._nodes = [member.server.node for member in several.members]

@@ -115,11 +115,19 @@ class PostgresqlMember(PostgresqlServer):
                 self._asked.pop(setting, None)
             super()._configure()
             return
-        target: Mapping[str, Any] = self._primary.entry.target("unix")
+        # A fault can cut a link, not a socket.
+        target: Mapping[str, Any] = self._primary.entry.target(
+            "tcp" if self.launched.hub else "unix"
+        )
         (place,) = target["endpoints"]
-        folder, _, port = place["unix"].rpartition("/.s.PGSQL.")
+        if "tcp" in place:
+            host, port = place["tcp"]["host"], place["tcp"]["port"]
+            password = f" password={target['password']}"
+        else:
+            host, _, port = place["unix"].rpartition("/.s.PGSQL.")
+            password = ""
         self._asked["primary_conninfo"] = (
-            f"host={folder} port={port} user={ROLE} application_name={self._name}"
+            f"host={host} port={port} user={ROLE} application_name={self._name}{password}"
         )
         self._asked["primary_slot_name"] = self._slot
         super()._configure()

@@ -215,11 +215,12 @@ class PostgresqlServer(OwnServer):
 
     def _admit(self) -> None:
         """Lets the role in from the network of an address that isn't loopback."""
-        rule = f"host all {ROLE} samenet md5\n"  # Also asks for SCRAM where that is stored.
+        # `md5` also asks for SCRAM where that is stored.
+        rules = f"host all,replication {ROLE} samenet md5\n"
         access = self._data / "pg_hba.conf"
-        if self._spec.launch.address and rule not in access.read_text():
+        if self._spec.launch.address and rules not in access.read_text():
             with access.open("a") as file:
-                file.write(rule)
+                file.write(rules)
 
     def _has_statement_statistics(self) -> bool:
         """Whether the package carries the extension; wherever its share folder is.
