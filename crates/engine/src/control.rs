@@ -166,7 +166,12 @@ impl Control {
 
     /// No event is started from now on. Safe in a signal handler.
     pub fn stop(&self) {
-        self.stop.store(true, Ordering::Release);
+        self.stops_first();
+    }
+
+    /// As [`Self::stop`]; `false`: it was called before.
+    pub(crate) fn stops_first(&self) -> bool {
+        !self.stop.swap(true, Ordering::AcqRel)
     }
 
     /// Whether [`Self::stop`] was called.

@@ -407,7 +407,11 @@ pub enum ErrorAction {
     Retry,
     /// Count it; reconnect, then restart the event, up to the limit.
     Reconnect,
-    /// Count it; stop the run and report what was measured.
+    /// Count it; end the load as if its time were over: what was measured until then is the result,
+    /// and a warning `ended` says when and why. Outside of a window, and in turns, the same as
+    /// `stop`.
+    EndLoad,
+    /// Count it; stop the run, which has failed, and report what was measured.
     Stop,
 }
 

@@ -237,12 +237,13 @@ fn records() -> Vec<Record> {
 }
 
 fn actions() -> Vec<ErrorAction> {
-    use ErrorAction::{Ignore, Reconnect, RestartEvent, Retry, Stop};
+    use ErrorAction::{EndLoad, Ignore, Reconnect, RestartEvent, Retry, Stop};
     all(Ignore, |action| match action {
         Ignore => Some(RestartEvent),
         RestartEvent => Some(Retry),
         Retry => Some(Reconnect),
-        Reconnect => Some(Stop),
+        Reconnect => Some(EndLoad),
+        EndLoad => Some(Stop),
         Stop => None,
     })
 }

@@ -169,11 +169,12 @@ impl Runtime {
             transient: error.transient,
             lost: error.closes,
         };
-        let mut decision = decide(&self.settings.errors, &fault_seen);
-        if matches!(purpose, Purpose::Adopt | Purpose::Prepare(_)) && !error.closes {
+        let decision = if matches!(purpose, Purpose::Adopt | Purpose::Prepare(_)) && !error.closes {
             // Preparing it again would fail in the same way.
-            decision = Decision { action: ErrorAction::Stop, limit: 0 };
-        }
+            Decision { action: ErrorAction::Stop, limit: 0 }
+        } else {
+            self.decide(view, &fault_seen, &error.message)
+        };
         Failed {
             decision,
             purpose,
@@ -181,6 +182,23 @@ impl Runtime {
             number: error.number,
             rolled_back: error.rolled_back,
             message: error.message.clone(),
+        }
+    }
+
+    /// Asks the policy. Where it says so, the load ends here.
+    pub(crate) fn decide(
+        &self,
+        view: &mut ShardView,
+        fault: &Fault<'_>,
+        message: &str,
+    ) -> Decision {
+        let decision = decide(&self.settings.errors, fault);
+        if decision.action != ErrorAction::EndLoad {
+            return decision;
+        }
+        match view.end_load(&format!("{message} ({})", fault.name())) {
+            true => decision,
+            false => Decision { action: ErrorAction::Stop, limit: 0 },
         }
     }
 
@@ -212,7 +230,8 @@ impl Runtime {
             self.drop_socket(index);
             return self.begin_reconnect(view, index);
         }
-        let again = matches!(action, ErrorAction::RestartEvent | ErrorAction::Retry);
+        let again =
+            matches!(action, ErrorAction::RestartEvent | ErrorAction::Retry | ErrorAction::EndLoad);
         if again && slot.session.in_failed_transaction() && purpose != Purpose::RollBack {
             slot.failed = Some(failed);
             return self.send_rollback(view, index);

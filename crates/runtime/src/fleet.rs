@@ -15,7 +15,7 @@ use crate::bulk::{Bulk, Wait};
 use crate::conclude::class;
 use crate::loaders::{Done, Job, Outcome, Place, Task};
 use crate::outcome::{Conclusion, Failed, Purpose};
-use crate::policy::{Decision, Fault, decide};
+use crate::policy::{Decision, Fault};
 use crate::runtime::{Runtime, fault};
 
 impl Runtime {
@@ -137,7 +137,7 @@ impl Runtime {
         self.recorder(view, index).error(&code);
         let transient = matches!(error, CarrierError::Refused(error) if error.transient);
         let seen = Fault { sqlstate: &sqlstate, number, transient, lost };
-        let mut decision = decide(&self.settings.errors, &seen);
+        let mut decision = self.decide(view, &seen, &error.to_string());
         let into = self.slot(index).map_or_else(String::new, |slot| {
             let prefix = &slot.bulk.text[..slot.bulk.prefix.min(slot.bulk.text.len())];
             String::from_utf8_lossy(prefix).trim().to_owned()

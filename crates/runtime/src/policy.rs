@@ -16,6 +16,17 @@ pub(crate) struct Fault<'a> {
     pub(crate) lost: bool,
 }
 
+impl Fault<'_> {
+    /// By the code that a rule could name.
+    pub(crate) fn name(&self) -> String {
+        match (self.lost, self.number) {
+            (true, _) => "connection lost".to_owned(),
+            (false, 0) => format!("SQLSTATE {}", self.sqlstate),
+            (false, number) => format!("number {number}"),
+        }
+    }
+}
+
 /// What to do, and how often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Decision {

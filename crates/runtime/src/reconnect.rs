@@ -11,7 +11,7 @@ use crate::connector::News;
 use crate::drive::{Wake, Woken};
 use crate::given_up::over;
 use crate::outcome::{Conclusion, Failed, Purpose};
-use crate::policy::{Fault, back_off, decide, pause_ns};
+use crate::policy::{Fault, back_off, pause_ns};
 use crate::runtime::{Runtime, fault};
 use crate::slot::{RowBytes, Slot};
 
@@ -63,7 +63,7 @@ impl Runtime {
         self.recorder(view, index).error("connection");
         let number = self.settings.target.lost_number();
         let fault_seen = Fault { sqlstate: "08006", number, transient: false, lost: true };
-        let decision = decide(&self.settings.errors, &fault_seen);
+        let decision = self.decide(view, &fault_seen, why);
         let failed = Failed {
             decision,
             purpose: Purpose::Statement,

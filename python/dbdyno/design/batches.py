@@ -33,6 +33,8 @@ def why_not_turns(study: Study) -> str | None:
         return "each cell is searched at rates of its own"
     if load.faults or any(level.load.get("faults") for f in study.factors for level in f.levels):
         return "each cell's faults have the processors to themselves"
+    if load.errors.may_end_load:
+        return "an error may end the load of each cell at a time of its own"
     if load.measure_s is None or load.events is not None:
         return "a window that ends after a number of events can't be cut into turns"
     if load.measure_s < LEAST_TURNS * design.turn_s:

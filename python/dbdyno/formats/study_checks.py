@@ -36,6 +36,11 @@ def check_load(load: LoadTable, fail: Fail) -> None:
         raise fail(("load", "measure"), "`load.measure` must be longer than nothing")
     if not 0 < load.interval <= 3600:
         raise fail(("load", "interval"), "`load.interval` must lie between 0 s and 1 h")
+    for number, rule in enumerate(load.errors.rule):
+        if rule.action == "end-load" and load.find_max is not None:
+            path = ("load", "errors", "rule", str(number), "action")
+            message = "`end-load` would leave a search without its window"
+            raise fail(path, message, "`stop` ends a search that meets this error")
     if len(set(load.clients)) != len(load.clients):
         raise fail(("load", "clients"), "`load.clients` names a count twice; each is one step")
 

@@ -16,7 +16,7 @@ from dbdyno.model.search import FindMax
 Option = str | int | float | bool | list[str]
 """A value of a script's own option, as the engine takes it."""
 
-ErrorAction = Literal["ignore", "restart-event", "retry", "reconnect", "stop"]
+ErrorAction = Literal["ignore", "restart-event", "retry", "reconnect", "end-load", "stop"]
 Reactor = Literal["auto", "io-uring", "epoll"]
 Scheduling = Literal["batch", "inherit"]
 Bind = Literal["auto", "none", "each"]
@@ -118,6 +118,10 @@ class Group:
 ALL_MEMBERS = "all"
 
 
+END_LOAD = "end-load"
+"""The action that ends a window as if its time were over."""
+
+
 @dataclass(frozen=True, slots=True)
 class ErrorRule:
     """The action for some errors. The first matching rule decides."""
@@ -142,6 +146,17 @@ class ErrorPolicy:
     expected: Mapping[str, float] = field(default_factory=dict)
     """Errors that belong to the load: code → the largest share of statements (of a tool,
     operations) that may fail with it, (0, 1]."""
+
+    @property
+    def declared(self) -> Mapping[str, float]:
+        """`expected`, and the errors that may end the load: few clients meet them, once each."""
+        ends = [code for rule in self.rules if rule.action == END_LOAD for code in rule.codes]
+        return {**dict.fromkeys(ends, 1.0), **self.expected}
+
+    @property
+    def may_end_load(self) -> bool:
+        """Whether an error may end a window before its time is over."""
+        return any(rule.action == END_LOAD for rule in self.rules)
 
 
 @dataclass(frozen=True, slots=True)

@@ -252,6 +252,22 @@ impl ShardView {
         self.send(Message::Warning("paused", message, Some(hint.to_owned())));
     }
 
+    /// Ends the load as if its time were over, because of an error that the study expects to do so;
+    /// `false`: there is no window to end, or turns follow.
+    pub fn end_load(&mut self, error: &str) -> bool {
+        let phase = self.course.slice.phase;
+        if self.course.turns.is_some() || !matches!(phase, PhaseName::Measure | PhaseName::Drain) {
+            return false;
+        }
+        let now = self.now();
+        if now < self.course.timeline.measure_end() && self.control.stops_first() {
+            let after_s = now.saturating_sub(self.course.timeline.measure_start()) as f64 / 1e9;
+            let message = format!("the window ended after {after_s:.1} s by an error: {error}");
+            self.send(Message::Warning("ended", message, None));
+        }
+        true
+    }
+
     fn backlog(&self, now: u64) -> u64 {
         if matches!(
             self.course.slice.phase,

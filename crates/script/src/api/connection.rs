@@ -121,7 +121,11 @@ unsafe extern "C-unwind" fn failure(state: *mut State) -> c_int {
         let action: &[u8] = match failed.decision.action {
             ErrorAction::Ignore => b"ignore",
             ErrorAction::Stop => b"stop",
-            ErrorAction::RestartEvent | ErrorAction::Retry | ErrorAction::Reconnect => b"restart",
+            // Once the load is over, an event that begins anew is given up.
+            ErrorAction::RestartEvent
+            | ErrorAction::Retry
+            | ErrorAction::Reconnect
+            | ErrorAction::EndLoad => b"restart",
         };
         lua::push_bytes(state, action);
         ffi::lua_pushinteger(state, failed.number as ffi::lua_Integer);

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 
 from dbdyno import collect
 from dbdyno.conduct.host import Host
+from dbdyno.errors import ServerError
 from dbdyno.servers import Server
 
 
@@ -33,16 +34,31 @@ class Inspected:
         self.host_facts = collect.host_facts(server.node.data_folder(), activity=activity)
         self.red_flags = tuple(collect.red_flags(self.host_facts, server.facts(), asked=asked))
 
-    def prepared(self, server: Server) -> None:
-        """Notes the size of the tables as they were loaded."""
+    def prepared(self, server: Server, *, may_end_load: bool) -> None:
+        """Notes the size of the tables as they were loaded. `may_end_load`: an error may end the
+        load after which the server answers no such question, as one whose disk is full."""
         self.size_bytes["prepared"] = server.database.size_bytes()
+        if may_end_load:
+            self._ask(server)
 
-    def after(self, server: Server, host: Host) -> None:
-        """Inspects both once more, when the load is over."""
+    def after(self, server: Server, host: Host, *, may_end_load: bool) -> None:
+        """Inspects both once more, when the load is over. What a server without room refuses to
+        say stays as it was before the load, and is flagged."""
         self.host_change = host.facts(server.node.processes())
+        try:
+            self._ask(server)
+            self.size_bytes["end"] = server.database.size_bytes()
+        except ServerError as error:
+            if not may_end_load or not server.alive():
+                raise
+            message = f"what is known of the server is from before its load: {error.message}"
+            hint = "the error that ended the load is the likely cause"
+            flag = collect.RedFlag("asked-before-load", message, hint)
+            self.red_flags = (*self.red_flags, flag)
+
+    def _ask(self, server: Server) -> None:
         self.server_facts = server.facts()
         self.settings = server.database.settings()
-        self.size_bytes["end"] = server.database.size_bytes()
 
     def in_any_case(self) -> None:
         """Inspects the machine for a run that did not come to it."""

@@ -71,6 +71,10 @@ class Run:
         return self._failure
 
     @property
+    def _may_end_load(self) -> bool:
+        return self.identity.setting.study.load.errors.may_end_load
+
+    @property
     def is_set_up(self) -> bool:
         """Whether `set_up` succeeded and the server still runs."""
         served = self._served
@@ -96,7 +100,7 @@ class Run:
             load.check_fit()
         load.make_tables()
         self._compare_members("after loading")
-        self._inspected.prepared(server)
+        self._inspected.prepared(server, may_end_load=self._may_end_load)
         self._note_head()
         self._parts.callback(served.stop_sampling)
         served.start_sampling(load.client_pids)
@@ -116,7 +120,7 @@ class Run:
         served = self.served
         served.stop_sampling()
         with self.measured.phase("collect"):
-            self._inspected.after(served.server, served.host)
+            self._inspected.after(served.server, served.host, may_end_load=self._may_end_load)
         self._compare_members("after the load")
         self.load.drop_tables()
         if self._failure is None:

@@ -133,7 +133,7 @@ def label(levels: Mapping[str, str], factors: tuple[str, ...]) -> str:
 
 def points_of(material: Material, ordered: Iterable[Cell]) -> Iterable[Point]:
     """Every cell at every load it was driven at, in the study's order."""
-    expected = material.study.load.errors.expected
+    expected = material.study.load.errors.declared
     for cell in ordered:
         runs = [run for run in material.runs if dict(run.manifest.cell) == dict(cell.levels)]
         steps = {step.index: step.clients for run in runs for step in run.manifest.steps}

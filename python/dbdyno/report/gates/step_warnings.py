@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dbdyno.report.analysis.analyse import Analysis
+from dbdyno.report.gates.ended import ENDED
 from dbdyno.report.gates.gate import Gate, Judge
 from dbdyno.report.gates.warned import warned
 
@@ -15,6 +16,7 @@ def _step_warnings(analysis: Analysis) -> Iterable[Gate]:
         for run in analysis.material.runs
         for step in run.manifest.steps
         for warning in step.warnings
+        if warning["code"] != ENDED
     )
 
 
