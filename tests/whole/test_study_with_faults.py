@@ -83,6 +83,14 @@ def test_a_paused_and_killed_server_is_back_and_has_lost_nothing(
     page = (tmp_path / "store" / "study" / "report.html").read_text()
     assert "Outages: from the last success of a probe to the next" in page
     assert "Acknowledged commits that faults lost" in page
+    exported = dbdyno(
+        "export", "study", "--format", "elle", "--out", "out", "--store", "store", folder=tmp_path
+    )
+    assert exported.code == 0, exported.err
+    (history,) = (tmp_path / "out").iterdir()
+    operations = history.read_text()
+    assert operations.count(":type :ok, :f :txn") > summary["figures"]["ledger_commits"]
+    assert operations.count(":process :nemesis") == 4
     # Both clocks are the lab's: what the probes and what the ledger missed is one stretch of time.
     with gzip.open(folder / "logs" / "ledger-0.csv.gz", "rt") as file:
         noted = [int(row["acknowledged_ns"] or 0) for row in csv.DictReader(file)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
@@ -10,7 +11,7 @@ from dbdyno.cli.options import store_option
 from dbdyno.cli.terminal import say, say_exactly
 from dbdyno.errors import StoreError, UsageError
 
-FORMATS = ("benchfmt", "csv", "json", "hlog")
+FORMATS = ("benchfmt", "csv", "json", "hlog", "elle")
 
 
 @click.command("export")
@@ -20,12 +21,14 @@ FORMATS = ("benchfmt", "csv", "json", "hlog")
     "form",
     type=click.Choice(FORMATS),
     required=True,
-    help="benchfmt: Go's benchmark format, for benchstat. hlog: HdrHistogram's logs, a file a run.",
+    help="benchfmt: Go's benchmark format, for benchstat. hlog: HdrHistogram's logs, a file a run. "
+    "elle: histories of ledgers beside faults, for the consistency checker Elle.",
 )
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    help="File to write, or folder for hlog.  [default: standard output; hlog: the current folder]",
+    help="File to write, or folder for hlog and elle.  [default: standard output, or the current "
+    "folder]",
 )
 @store_option
 def export_command(study: str, form: str, out: Path | None, store: Path) -> None:
@@ -41,6 +44,11 @@ def export_command(study: str, form: str, out: Path | None, store: Path) -> None
     found = exported(store, study)
     if not found.rows:
         raise UsageError(f"`{study}` holds no step that was measured")
+    if form == "elle":
+        _write_histories(
+            found.store, found.study, dict.fromkeys(row.run for row in found.rows), out
+        )
+        return
     if form != "hlog":
         text = WRITERS[form](found)
         if out is None:
@@ -58,6 +66,20 @@ def export_command(study: str, form: str, out: Path | None, store: Path) -> None
     for run, log in logs.items():
         file = (out or Path()) / f"{run}.hlog"
         _write(file, log)
+        say(file)
+
+
+def _write_histories(store: Path, study: str, runs: Iterable[str], out: Path | None) -> None:
+    from dbdyno.report.page.elle import histories
+
+    texts = histories(store, study, runs)
+    if not texts:
+        raise UsageError(
+            f"no run of `{study}` has a ledger", hint="`[load] ledger = 2` beside faults"
+        )
+    for name, text in texts.items():
+        file = (out or Path()) / f"{name}.edn"
+        _write(file, text)
         say(file)
 
 

@@ -70,7 +70,10 @@ class Disturbed:
         attempts, origin_ns = self._attempts, self._faults.origin_ns
         keep(attempts, self.logs / f"probes-{self.step.index}.csv.gz", origin_ns)
         window_ns = round(summary.window_s * 1e9)
-        self._ledger.keep(self.logs / f"ledger-{self.step.index}.csv.gz", origin_ns)
+        try:
+            self._ledger.look()
+        finally:
+            self._ledger.keep(self.logs / f"ledger-{self.step.index}.csv.gz", origin_ns)
         times_ns = self._ledger.acknowledged_ns()
         results = with_outages(self._faults.results, attempts, origin_ns, window_ns, times_ns)
         lost_ns, in_doubt = self._probes.lost(attempts)

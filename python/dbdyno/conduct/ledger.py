@@ -74,40 +74,51 @@ class Ledger:
         """Rows that were sent and not acknowledged."""
         return sum(client.acknowledged_ns.count(0) for client in self._clients)
 
-    def lost_ns(self) -> Sequence[int]:
-        """When those rows were acknowledged that are not there now. Raises `ServerError`."""
+    def look(self) -> None:
+        """Looks for every row, once all clients have ended. Raises `ServerError`."""
         if not self._clients:
-            return ()
+            return
         session = self.server.database.inside()
         try:
-            return sorted(at_ns for client in self._clients for at_ns in _lost(client, session))
+            for client in self._clients:
+                client.found = _found(client, session)
         finally:
             session.close()
 
+    def lost_ns(self) -> Sequence[int]:
+        """When those rows were acknowledged that were not there when they were looked for."""
+        return sorted(
+            at_ns
+            for client in self._clients
+            for at_ns, found in zip(client.acknowledged_ns, client.found, strict=True)
+            if at_ns and not found
+        )
+
     def keep(self, file: Path, origin_ns: int) -> None:
         """Writes every row: id, when it was sent and acknowledged, in ns after the window's
-        beginning; nothing for one that was not acknowledged."""
+        beginning, and whether it was found, 1 or 0; nothing for what is not known."""
         if not self._clients:
             return
         with gzip.open(file, "wt") as out:
-            out.write("row,sent_ns,acknowledged_ns\n")
+            out.write("row,sent_ns,acknowledged_ns,found\n")
             for client in self._clients:
                 for number, sent_ns in enumerate(client.sent_ns):
                     at_ns = client.acknowledged_ns[number]
                     answered = str(at_ns - origin_ns) if at_ns else ""
-                    out.write(f"{client.first_id + number},{sent_ns - origin_ns},{answered}\n")
+                    found = client.found[number] if client.found else ""
+                    sent = sent_ns - origin_ns
+                    out.write(f"{client.first_id + number},{sent},{answered},{found}\n")
 
 
-def _lost(client: _Client, session: Session) -> Sequence[int]:
-    """When the rows of a client were acknowledged that are not there."""
-    first, lost = client.first_id, list[int]()
+def _found(client: _Client, session: Session) -> bytearray:
+    """1 for each row of a client that is there, else 0."""
+    first, found = client.first_id, bytearray(len(client.sent_ns))
     for begin in range(0, len(client.sent_ns), _AT_A_TIME):
         end = min(begin + _AT_A_TIME, len(client.sent_ns))
         asked = f"SELECT id FROM {TABLE} WHERE id >= {first + begin} AND id < {first + end}"
-        there = {int(row["id"]) - first for row in session.rows(asked)}
-        answered = client.acknowledged_ns
-        lost += [answered[n] for n in range(begin, end) if answered[n] and n not in there]
-    return lost
+        for row in session.rows(asked):
+            found[int(row["id"]) - first] = 1
+    return found
 
 
 @dataclass(slots=True)
@@ -118,6 +129,8 @@ class _Client:
     sent_ns: array[int] = field(default_factory=lambda: array("q"))
     acknowledged_ns: array[int] = field(default_factory=lambda: array("q"))
     """Of the same rows; 0: no answer came."""
+    found: bytearray = field(default_factory=bytearray)
+    """Of the same rows, once they were looked for."""
     _session: ClientSession | None = None
 
     @property

@@ -16,6 +16,7 @@ from dbdyno.errors import ServerError
 from dbdyno.generators.command import url
 from dbdyno.model import LabCost, SampledSession, Step
 from dbdyno.servers import Server, Source, parse_provision
+from dbdyno.servers.protocol import Database
 
 
 @dataclass(slots=True)
@@ -31,6 +32,7 @@ class Served:
     _sampling: ExitStack = field(default_factory=ExitStack)
     _stopwatch: Stopwatch = field(default_factory=Stopwatch)
     _before: Mapping[str, int] = field(default_factory=dict)
+    _counted: Database | None = None
     _size_before: int = 0
 
     @property
@@ -89,13 +91,16 @@ class Served:
         return self._stopwatch.cost()
 
     def begin_counting(self) -> None:
-        """Reads the server's counters and the size of its data before a step."""
-        self._before = dict(self.server.database.counters())
+        """Reads the server's counters and the size of its data before a step; of several, the
+        first's, whatever its place is at the end."""
+        self._counted = self.server.database
+        self._before = dict(self._counted.counters())
         self._size_before = self.server.database.size_bytes()
 
     def end_counting(self, step: Step) -> None:
         """Notes them together with those after the step, if it completed."""
-        self.measured.add_counters(step, self._before, dict(self.server.database.counters()))
+        assert self._counted is not None, "begun"
+        self.measured.add_counters(step, self._before, dict(self._counted.counters()))
 
     def sizes(self) -> tuple[int, int] | None:
         """Sizes of the data around a step; `None` if the server is no longer there to ask."""

@@ -29,6 +29,7 @@ GATE_WORDS = {
     "Lab": "dbdyno itself took processor time",
     "Load generator": "load generator near its limit",
     "Order": "order not balanced",
+    "Promotions": "metrics of a server that was replaced",
     "Replicas": "a replica fell behind",
     "Store": "stored files changed",
     "Turns": "turns set aside",
