@@ -40,6 +40,7 @@ VALUES = {
     "loaders": "3",
     "verify": '"counts"',
     "processes": "2",
+    "hosts": "1",
     "ledger": "2",
 }
 """A value of each key that asks for something."""

@@ -144,3 +144,34 @@ def test_asked_to_stop_they_all_report(tmp_path: Path) -> None:
     assert outcome.failure is None and outcome.summary is not None
     assert outcome.summary.interrupted
     assert outcome.summary.clients == 7
+
+
+DRAWS = """\
+local drawn = {}
+function event()
+    if #drawn < 50 then drawn[#drawn + 1] = sysbench.rand.default(1, 1000) end
+end
+function thread_done(id) print(id, table.concat(drawn, ",")) end
+"""
+
+
+def drawn_by_clients(folder: Path, processes: int, shards: int) -> set[str]:
+    """What each client of the run drew first."""
+    seen: list[Record] = []
+    groups = [{"name": "main", "script": str(folder / "work.lua"), "clients": 8}]
+    run_engine(
+        find_engine(),
+        spec(folder, DRAWS, groups=groups, shards=shards),
+        listener=lambda _line, record, _call: seen.append(record),
+        log=folder / "engine.log",
+        processes=processes,
+    )
+    return {record.text for record in seen if isinstance(record, Output)}
+
+
+def test_clients_draw_the_same_however_many_processes_there_are(tmp_path: Path) -> None:
+    of_four_shards = drawn_by_clients(tmp_path, processes=1, shards=4)
+
+    assert len(of_four_shards) == 8
+    assert all(text.count(",") == 49 for text in of_four_shards)
+    assert drawn_by_clients(tmp_path, processes=4, shards=1) == of_four_shards

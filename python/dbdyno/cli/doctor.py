@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -36,8 +37,13 @@ from dbdyno.guard.sweep import sweep
     is_flag=True,
     help="Only undo what killed runs left behind: switches, mounts, control groups, folders.",
 )
+@click.option(
+    "--places",
+    metavar="ADDRESS",
+    help="Only look at the load hosts of a Ray cluster: `auto`, `ray://HOST:PORT` or `HOST:PORT`.",
+)
 @json_option
-def doctor(clients: int, addresses: int, mend: bool, as_json: bool) -> None:
+def doctor(clients: int, addresses: int, mend: bool, places: str | None, as_json: bool) -> None:
     """Report what distorts measurements on this machine or limits a run.
 
     Each with its cure. Run it where the data will lie: the disk is looked at, too.
@@ -45,11 +51,14 @@ def doctor(clients: int, addresses: int, mend: bool, as_json: bool) -> None:
     if mend:
         _mend(as_json)
         return
+    if places is not None:
+        _hosts(places, as_json)
+        return
     flags = red_flags(host_facts(Path.cwd(), software=False))
     machine = machine_limits()
-    places = [{"tcp": {"host": "127.0.0.1", "port": number}} for number in range(addresses)]
-    plan = plan_engine(find_engine(), spec_of_clients(clients, places))
-    needs = list(machine_needs(plan, machine, places))
+    endpoints = [{"tcp": {"host": "127.0.0.1", "port": number}} for number in range(addresses)]
+    plan = plan_engine(find_engine(), spec_of_clients(clients, endpoints))
+    needs = list(machine_needs(plan, machine, endpoints))
     if as_json:
         say_json(
             {
@@ -73,6 +82,33 @@ def doctor(clients: int, addresses: int, mend: bool, as_json: bool) -> None:
         say(fold(f"  {'ok' if limit.is_met else 'too low':<7}  {limit}", columns))
         if not limit.is_met:
             say(fold(f"    cure: {limit.cure}", columns))
+
+
+def _hosts(address: str, as_json: bool) -> None:
+    """What each load host has and lacks."""
+    from dbdyno.conduct.places_report import inspect_hosts  # Few ask for load hosts.
+
+    reports = inspect_hosts(address)
+    if as_json:
+        say_json({"schema": 1, "hosts": [asdict(report) for report in reports]})
+        return
+    for report in reports:
+        facts = report.facts
+        say(
+            fold(
+                f"{report.name} ({facts['address']}): {facts['cores']} processors, "
+                f"{_gib(facts['memory_bytes'])} GiB, Linux {facts['kernel']}, "
+                f"clock {report.clock_ahead_us:+.0f} µs against ours, "
+                f"known to {report.clock_uncertainty_us:.0f} µs",
+                width(),
+            )
+        )
+        for what, cure in report.lacks:
+            say(fold(f"  {what}\n    cure: {cure}", width()))
+
+
+def _gib(size: object) -> str:
+    return f"{size / 2**30:.0f}" if isinstance(size, int) else "?"
 
 
 def _mend(as_json: bool) -> None:

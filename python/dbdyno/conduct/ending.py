@@ -64,6 +64,7 @@ def step_result(step: Step, outcome: Outcome, warnings: Sequence[EngineWarning])
         processes=outcome.processes,
         shards_bound=hello.shards_bound if hello else None,
         warnings=tuple(map(asdict, warnings)),
+        hosts=outcome.hosts,
     )
 
 

@@ -11,7 +11,7 @@ from dbdyno.conduct.cell_server import OpenServer, open_cell_server
 from dbdyno.conduct.events import Observer
 from dbdyno.conduct.sampling import chosen_collectors
 from dbdyno.conduct.tables import Handling
-from dbdyno.engine import Engine
+from dbdyno.engine import Engine, LoadHosts
 from dbdyno.model import Plan, Study
 
 
@@ -36,6 +36,9 @@ class Setting:
     scripts: Mapping[str, Path] = field(default_factory=dict)
     """Name → file, found once, before anything was run: what a name means later, in another
     working folder or beside a new file, does not matter."""
+
+    hosts: LoadHosts | None = None
+    """Where steps are loaded from; `None`: this machine."""
 
     def collectors(self, scope: Scope) -> tuple[Collector, ...]:
         """Collectors of a scope, and the user's own."""

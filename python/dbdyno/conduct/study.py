@@ -10,7 +10,8 @@ host settings this machine can't have are left out (`left_out.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from functools import partial
 
 from dbdyno.conduct.batch import conduct_batch
@@ -18,6 +19,7 @@ from dbdyno.conduct.cell_server import open_cell_server
 from dbdyno.conduct.events import CellsLeftOut, Observer, RunsRecovered, StudyStarted
 from dbdyno.conduct.left_out import lacking_cells, runs_without, why_nothing_to_run
 from dbdyno.conduct.load import study_script_path, study_scripts
+from dbdyno.conduct.load_hosts import open_load_hosts
 from dbdyno.conduct.refusals import Refusals
 from dbdyno.conduct.sampling import own_collectors
 from dbdyno.conduct.setting import Setting
@@ -78,8 +80,10 @@ def conduct_study(
             store, Declared(loaded.study, plan, str(loaded.folder)), again=again
         ) as folder,
         InitialData(data_parent(folder.path, server_account())) as initial,
+        ExitStack() as stack,
     ):
         folders = study_script_path(loaded)
+        scripts = study_scripts(loaded)
         setting = Setting(
             study=loaded.study,
             plan=plan,
@@ -88,9 +92,12 @@ def conduct_study(
             observe=observe,
             own=own_collectors(loaded.study, folders),
             open_server=partial(open_cell_server, initial=initial, secrets=loaded.secrets),
-            scripts=study_scripts(loaded),
+            scripts=scripts,
         )
         missing, left_out = _to_run(loaded, plan, folder)
+        if missing:
+            opened = open_load_hosts(loaded.study, engine, scripts, folders)
+            setting = replace(setting, hosts=stack.enter_context(opened))
         folder.leave_out(left_out)
         observe(StudyStarted(plan, folder.stored.name, missing))
         if folder.recovered:

@@ -30,6 +30,9 @@ from dbdyno.store import response_figures_ns
 _AHEAD_NS = 15_000_000
 """How far ahead a turn's start lies, so that every process learns of it in time."""
 
+_AHEAD_OF_HOSTS_NS = 300_000_000
+"""The same where they are on other hosts."""
+
 Forgive = Callable[[Run], AbstractContextManager[None]]
 """Records a failure of one run as that run's, and lets the others go on."""
 
@@ -126,6 +129,7 @@ def _open(run: Run, step: Step) -> AbstractContextManager[Session]:
         processes=setting.study.load.processes,
         keep=logs / name,
         launch=run.served.host.client,
+        hosts=setting.hosts,
         reconnect=setting.study.design.reconnect,
         is_lost=lambda: not run.served.server.alive(),
     )
@@ -175,7 +179,8 @@ def _turn(
         held_before_s = watch.held_back()
         before_s, began_s = psutil.cpu_times(), time.monotonic()
         with served.lab_counted(speedometer.cpu_s):
-            turn = cell.engine.turn(time.time_ns() + _AHEAD_NS, lead_in_s, study.design.turn_s)
+            ahead_ns = _AHEAD_NS if not study.load.hosts else _AHEAD_OF_HOSTS_NS
+            turn = cell.engine.turn(time.time_ns() + ahead_ns, lead_in_s, study.design.turn_s)
         after_s, over_s = psutil.cpu_times(), time.monotonic() - began_s
         held_after_s = watch.held_back()
     steal_s = getattr(after_s, "steal", 0.0) - getattr(before_s, "steal", 0.0)

@@ -65,7 +65,7 @@ FIRST: Mapping[type, tuple[str, ...]] = {
 """Type → its keys that are hashed whatever their value."""
 
 LATER: Mapping[type, Mapping[str, object]] = {
-    Load: {"find_max": None, "faults": (), "ledger": 0},
+    Load: {"find_max": None, "faults": (), "ledger": 0, "hosts": 0},
     Fault: {"apply": (), "undo": (), "during": "", "direction": "both", "rate_bit_s": None},
     Group: {"entry": ""},
     Cell: {

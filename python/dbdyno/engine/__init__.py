@@ -8,6 +8,7 @@ from dbdyno.lazy import on_demand
 
 if TYPE_CHECKING:
     from dbdyno.engine.binary import Engine, find_engine
+    from dbdyno.engine.hosts import HOST_METRICS, LoadHosts
     from dbdyno.engine.plan import plan_engine, plan_scripts, spec_of_clients
     from dbdyno.engine.process import Outcome, run_engine
     from dbdyno.engine.script import find_script, known_scripts
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
     from dbdyno.engine.speed import Speedometer, open_speedometer
 
 __all__ = [
+    "HOST_METRICS",
     "Engine",
+    "LoadHosts",
     "Outcome",
     "Session",
     "Speedometer",
@@ -36,6 +39,8 @@ __all__ = [
 _PLACES = {
     "Engine": "binary",
     "find_engine": "binary",
+    "HOST_METRICS": "hosts",
+    "LoadHosts": "hosts",
     "Outcome": "process",
     "run_engine": "process",
     "plan_engine": "plan",

@@ -40,6 +40,11 @@ def split(spec: Spec, count: int) -> tuple[Spec, ...]:
     )
 
 
+def parts_of(spec: Spec, count: int) -> tuple[Spec, ...]:
+    """As `split`; a single process gets the spec as it is."""
+    return (spec,) if count == 1 else split(spec, count)
+
+
 def is_open(group: Mapping[str, Any]) -> bool:
     """Whether the group's events have intended starts."""
     return bool(group.get("arrival", {"kind": "closed"})["kind"] != "closed")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from dbdyno.engine.binary import Engine
 from dbdyno.engine.death import (
@@ -20,9 +20,10 @@ from dbdyno.engine.death import (
     stopped_engine,
 )
 from dbdyno.engine.fatal import error_of, error_of_code
-from dbdyno.engine.parts import split
+from dbdyno.engine.hosts import LoadHosts, Start, lost_hosts
+from dbdyno.engine.parts import parts_of
 from dbdyno.engine.plan import plan_engine
-from dbdyno.errors import EngineError, LabError, StoreError
+from dbdyno.errors import EngineError, LabError
 from dbdyno.formats.records import parse_record
 from dbdyno.guard.launch import ORDINARY, Launch
 from dbdyno.model import (
@@ -32,9 +33,15 @@ from dbdyno.model import (
     Hello,
     Interval,
     Loaded,
+    LoadHost,
     Record,
+    Sample,
     Summary,
 )
+from dbdyno.places import HERE, Running
+
+if TYPE_CHECKING:
+    from dbdyno.engine.host_figures import HostRecords
 
 INTERRUPTED = 130
 
@@ -56,12 +63,16 @@ class Outcome:
     processes: int = 1
     loaded: tuple[Loaded, ...] = ()
     """Rows that bulk inserts have stored, by table."""
+    hosts: tuple[LoadHost, ...] = ()
+    """What each load host has measured; empty: the load came from this machine."""
+    samples: tuple[Sample, ...] = ()
+    """The same over time."""
 
 
 class Call:
     """A running engine, in one or several processes, as a listener may control it."""
 
-    def __init__(self, processes: Sequence[subprocess.Popen[bytes]]) -> None:
+    def __init__(self, processes: Sequence[Running]) -> None:
         self._processes = processes
         self.interrupted = False
         self.stopped = False
@@ -69,15 +80,24 @@ class Call:
 
     @property
     def pids(self) -> Sequence[int]:
-        """Of each process."""
-        return tuple(process.pid for process in self._processes)
+        """Of each process on this machine."""
+        return tuple(process.pid for process in self._processes if process.pid is not None)
 
     def stop(self) -> None:
         """Asks it to end now and report what it has measured."""
         self.stopped = True
         for process in self._processes:
-            if process.poll() is None:
-                process.send_signal(signal.SIGINT)
+            process.interrupt()
+
+    @property
+    def losses(self) -> Mapping[str, str]:
+        """Load host → why nothing more is heard of it."""
+        return {process.host: process.lost for process in self._processes if process.lost}
+
+    @property
+    def count(self) -> int:
+        """How many processes there are."""
+        return len(self._processes)
 
     def kill(self) -> None:
         """Kills it; records not yet written are lost."""
@@ -99,6 +119,7 @@ def run_engine(
     processes: int | None = None,
     keep: Path | None = None,
     launch: Launch = ORDINARY,
+    hosts: LoadHosts | None = None,
 ) -> Outcome:
     """Runs a spec and passes each record to `listener` as it arrives.
 
@@ -106,26 +127,34 @@ def run_engine(
     it gets merged records; each process's own are stored as `keep`-part-N.ndjson.zst. The engine's
     standard error is appended to `log`. SIGINT and SIGTERM are forwarded while it runs: what it
     has measured still arrives. An exception from the listener stops the engine and is raised.
-    `launch` says how the engine is started.
+    `launch` says how the engine is started; on `hosts`, each of which gets `processes` (`None`: 1)
+    and none of this machine's ways of starting it, the engine is the one that was shipped there.
     """
-    processes = processes or plan_engine(engine, spec, launch=launch).processes
-    specs = (spec,) if processes == 1 else split(spec, processes)
+    if hosts is None:
+        processes = processes or plan_engine(engine, spec, launch=launch).processes
+        starts = [Start(HERE, engine, part) for part in parts_of(spec, processes)]
+    else:
+        starts = hosts.starts(spec, processes)
     mark = size(log)
-    with started(engine, len(specs), log, launch) as running:
+    with started(starts, log, launch) as running:
         call = Call(running)
-        reader = Reader(call, listener, spec)
+        reader, records = Reader(call, listener, spec), None
         with signals_passed_to(call):
-            for process, part in zip(running, specs, strict=True):
-                send(process, part, more=processes > 1)
-            if processes == 1:
+            for process, start in zip(running, starts, strict=True):
+                send(process, start.spec, more=len(starts) > 1)
+            if len(starts) == 1 and hosts is None:
                 reader.read(running[0])
             else:
                 # Merging needs numpy, which takes a fifth of a second to import.
                 from dbdyno.engine.together import Together
 
-                Together(running, keep).read(reader.take, call.stop)
+                together = Together(running, keep, hosts)
+                together.read(reader.take, call.stop)
+                records = together.of_hosts
             codes = [process.wait() for process in running]
-    return reader.outcome(worst(codes), tail(log, mark))
+        if hosts is not None:
+            hosts.time()
+    return reader.outcome(worst(codes), tail(log, mark), records)
 
 
 def worst(codes: Sequence[int]) -> int:
@@ -138,43 +167,25 @@ def _is_bad(code: int) -> bool:
 
 
 @contextmanager
-def started(
-    engine: Engine, count: int, log: Path, launch: Launch
-) -> Iterator[list[subprocess.Popen[bytes]]]:
+def started(starts: Sequence[Start], log: Path, launch: Launch) -> Iterator[list[Running]]:
     """Starts the processes; none outlives the block."""
-    running: list[subprocess.Popen[bytes]] = []
+    running: list[Running] = []
     try:
-        for _ in range(count):
-            running.append(_start(engine, log, launch))
+        for start in starts:
+            running.append(_start(start, log, launch))
         yield running
     finally:
         for process in running:
-            if process.poll() is None:
-                process.kill()
-                process.wait()
-            for pipe in (process.stdin, process.stdout):
-                with suppress(BrokenPipeError):
-                    if pipe is not None:
-                        pipe.close()
+            process.close()
 
 
-def _start(engine: Engine, log: Path, launch: Launch) -> subprocess.Popen[bytes]:
+def _start(start: Start, log: Path, launch: Launch) -> Running:
+    path = start.engine.path
+    prefix = () if start.place.name else launch.prefix()
     try:
-        stderr = log.open("ab")
+        return start.place.run([*prefix, path, "run", "-"], log)
     except OSError as error:
-        raise StoreError(f"can't write {log}: {error.strerror}") from error
-    with stderr:
-        try:
-            return subprocess.Popen(
-                [*launch.prefix(), engine.path, "run", "-"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=stderr,
-                # A process group of its own: Ctrl-C on the terminal reaches it only through us.
-                process_group=0,
-            )
-        except OSError as error:
-            raise EngineError(f"{engine.path} can't be started: {error.strerror}") from error
+        raise EngineError(f"{path} can't be started: {error.strerror}") from error
 
 
 class Reader:
@@ -193,9 +204,8 @@ class Reader:
         self.backlog = Backlog()
         self.kills_before = out_of_memory_kills()
 
-    def read(self, process: subprocess.Popen[bytes]) -> None:
-        assert process.stdout is not None
-        for number, line in enumerate(process.stdout, 1):
+    def read(self, process: Running) -> None:
+        for number, line in enumerate(process.lines(), 1):
             if not line.endswith(b"\n"):
                 break  # torn: the engine died while writing it
             self.take(line, parse_record(line, number=number))
@@ -220,7 +230,9 @@ class Reader:
                 pass
         self.listener(line, record, self.call)
 
-    def outcome(self, code: int, stderr: str) -> Outcome:
+    def outcome(self, code: int, stderr: str, records: HostRecords | None) -> Outcome:
+        """How the call ended; `records`: those of load hosts."""
+        hosts = None if records is None else records.figures(self.call.losses)
         return Outcome(
             hello=self.hello,
             summary=self.summary,
@@ -230,10 +242,14 @@ class Reader:
             failure=self._failure(code, stderr),
             interrupted=self.call.interrupted,
             backlog=self.backlog,
-            processes=len(self.call.pids),
+            processes=self.call.count,
+            hosts=hosts or (),
+            samples=() if records is None else records.samples(),
         )
 
     def _failure(self, code: int, stderr: str) -> LabError | None:
+        if losses := self.call.losses:
+            return lost_hosts(losses)
         if self.fatal is not None:
             return error_of(self.fatal)
         if code == INTERRUPTED and not self.call.stopped:
@@ -245,16 +261,9 @@ class Reader:
         return error_of_code(code, stderr)
 
 
-def send(process: subprocess.Popen[bytes], spec: Mapping[str, object], *, more: bool) -> None:
+def send(process: Running, spec: Mapping[str, object], *, more: bool) -> None:
     """Sends the spec; `more` input will follow."""
-    assert process.stdin is not None
-    # It may have died before reading; its exit code and standard error say why.
-    with suppress(BrokenPipeError):
-        process.stdin.write(json.dumps(spec).encode() + b"\n")
-        process.stdin.flush()
-    if not more:
-        with suppress(BrokenPipeError):
-            process.stdin.close()
+    process.send(json.dumps(spec).encode() + b"\n", more=more)
 
 
 @contextmanager

@@ -5,14 +5,14 @@ Several sessions may be driven from one thread, in turn: unread records of an en
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
 from dbdyno.engine.binary import Engine
-from dbdyno.engine.parts import split
+from dbdyno.engine.hosts import LoadHosts, Start
+from dbdyno.engine.parts import parts_of
 from dbdyno.engine.plan import plan_engine
 from dbdyno.engine.process import (
     Call,
@@ -30,6 +30,7 @@ from dbdyno.engine.spec import in_turns
 from dbdyno.errors import EngineError, InterruptedRunError, ScriptError
 from dbdyno.guard.launch import ORDINARY, Launch
 from dbdyno.model import Ready, Record, Turn
+from dbdyno.places import HERE, Running
 
 _Found = TypeVar("_Found", bound=Record)
 
@@ -39,11 +40,13 @@ class Session:
 
     def __init__(
         self,
-        running: Sequence[subprocess.Popen[bytes]],
+        running: Sequence[Running],
         reader: Reader,
         log: Path,
         keep: Path | None,
         is_lost: Callable[[], bool],
+        *,
+        hosts: LoadHosts | None = None,
     ) -> None:
         # Merging needs numpy, which takes a fifth of a second to import.
         from dbdyno.engine.together import Together
@@ -52,7 +55,7 @@ class Session:
         self._running = running
         self._log, self._mark = log, size(log)
         self._reader = reader
-        self._together = Together(running, keep)
+        self._together = Together(running, keep, hosts)
         self._is_lost = is_lost
         self._records = self._together.records(self.call.stop, self._stop_if_lost)
         self._turns = 0
@@ -75,7 +78,7 @@ class Session:
         is returned marked `interrupted`.
         """
         index, self._turns = self._turns, self._turns + 1
-        self._together.tell(f"turn {begin_unix_ns} {lead_in_s!r} {measure_s!r}")
+        self._together.tell_time(f"turn {{}} {lead_in_s!r} {measure_s!r}", begin_unix_ns)
         turn = self._until(Turn, lambda turn: turn.index == index)
         if turn.interrupted:
             failure = self.end().failure
@@ -116,7 +119,9 @@ class Session:
         for line, record in self._records:
             self._reader.take(line, record)
         codes = [process.wait() for process in self._running]
-        return self._reader.outcome(worst(codes), tail(self._log, self._mark))
+        return self._reader.outcome(
+            worst(codes), tail(self._log, self._mark), self._together.of_hosts
+        )
 
 
 @contextmanager
@@ -129,6 +134,7 @@ def open_turns(
     processes: int | None = None,
     keep: Path | None = None,
     launch: Launch = ORDINARY,
+    hosts: LoadHosts | None = None,
     reconnect: int = 0,
     is_lost: Callable[[], bool] = lambda: False,
 ) -> Iterator[Session]:
@@ -142,11 +148,15 @@ def open_turns(
     session's method. No process outlives the block.
     """
     turned = in_turns(spec, reconnect)
-    processes = processes or plan_engine(engine, turned, launch=launch).processes
-    specs = (turned,) if processes == 1 else split(turned, processes)
-    with started(engine, len(specs), log, launch) as running:
-        session = Session(running, Reader(Call(running), listener, spec), log, keep, is_lost)
+    if hosts is None:
+        processes = processes or plan_engine(engine, turned, launch=launch).processes
+        starts = [Start(HERE, engine, part) for part in parts_of(turned, processes)]
+    else:
+        starts = hosts.starts(turned, processes)
+    with started(starts, log, launch) as running:
+        reader = Reader(Call(running), listener, spec)
+        session = Session(running, reader, log, keep, is_lost, hosts=hosts)
         with signals_passed_to(session.call):
-            for process, part in zip(running, specs, strict=True):
-                send(process, part, more=True)
+            for process, start in zip(running, starts, strict=True):
+                send(process, start.spec, more=True)
             yield session

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import queue
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
 import zstandard
 
+from dbdyno.engine.host_figures import HostRecords
+from dbdyno.engine.hosts import LoadHosts
 from dbdyno.engine.merge import Merger
 from dbdyno.errors import StoreError
 from dbdyno.formats.records import dump_record, parse_record
-from dbdyno.model import Fatal, Ready, Record
+from dbdyno.model import Fatal, Hello, Ready, Record
+from dbdyno.places import Running
 
 _AHEAD_NS = 300_000_000
 """How far ahead the common start lies, so that every process learns of it in time."""
+
+_AHEAD_OF_HOSTS_NS = 1_000_000_000
+"""The same for processes on other hosts."""
 
 _SILENT_S = 0.5
 
@@ -30,12 +36,19 @@ class Together:
     """Merges the streams of processes that have received their specs. A single process's lines
     pass unchanged."""
 
-    def __init__(self, processes: Sequence[subprocess.Popen[bytes]], keep: Path | None) -> None:
+    def __init__(
+        self, processes: Sequence[Running], keep: Path | None, hosts: LoadHosts | None = None
+    ) -> None:
         self._processes = processes
         self._keep = keep if len(processes) > 1 else None
         self._lines: queue.SimpleQueue[tuple[int, bytes | None]] = queue.SimpleQueue()
         self._merger = Merger(len(processes))
         self._numbers = [0] * len(processes)
+        self._ahead_ns = _AHEAD_NS if hosts is None else _AHEAD_OF_HOSTS_NS
+        self.of_hosts: HostRecords | None = None
+        """What each load host has sent."""
+        if hosts is not None:
+            self.of_hosts = HostRecords(hosts, [process.host for process in processes])
 
     def read(self, take: _Taker, stop: Callable[[], None]) -> None:
         """Passes merged records to `take` until all processes have ended, and tells them all when
@@ -45,7 +58,7 @@ class Together:
         """
         for line, record in self.records(stop):
             if isinstance(record, Ready):
-                self.tell(f"begin {time.time_ns() + _AHEAD_NS}")
+                self.tell_time("begin {}", time.time_ns() + self._ahead_ns)
             take(line, record)
 
     def records(
@@ -75,6 +88,10 @@ class Together:
                     self._write(kept[index], line)
                     self._numbers[index] += 1
                     record = parse_record(line, number=self._numbers[index])
+                    if isinstance(record, Hello):
+                        line, record = self._on_our_clock(index, line, record)
+                    if self.of_hosts is not None:
+                        self.of_hosts.take(index, record)
                     if alone:
                         yield line, record
                         continue
@@ -87,14 +104,24 @@ class Together:
     def tell(self, word: str) -> None:
         """Sends a line to all processes."""
         for process in self._processes:
-            assert process.stdin is not None
-            with suppress(BrokenPipeError):  # its end will be noticed
-                process.stdin.write(word.encode() + b"\n")
-                process.stdin.flush()
+            process.send(word.encode() + b"\n")
 
-    def _listen(self, index: int, process: subprocess.Popen[bytes]) -> None:
-        assert process.stdout is not None
-        for line in process.stdout:
+    def tell_time(self, words: str, at_unix_ns: int) -> None:
+        """Sends all processes a line with a time of our clock, to each as its host's clock will
+        have it."""
+        for process in self._processes:
+            line = words.format(at_unix_ns + process.ahead_ns())
+            process.send(line.encode() + b"\n")
+
+    def _on_our_clock(self, index: int, line: bytes, hello: Hello) -> tuple[bytes, Hello]:
+        ahead_ns = self._processes[index].ahead_ns()
+        if not ahead_ns:
+            return line, hello
+        ours = replace(hello, start_unix_ns=hello.start_unix_ns - ahead_ns)
+        return dump_record(ours), ours
+
+    def _listen(self, index: int, process: Running) -> None:
+        for line in process.lines():
             if line.endswith(b"\n"):
                 self._lines.put((index, line))
         self._lines.put((index, None))

@@ -36,6 +36,7 @@ from dbdyno.model import (
     group_values,
 )
 
+_MOST_HOSTS = 1000
 _CODE = re.compile(r"all|connection|[0-9A-Z]{2}|[0-9A-Z]{5}|[0-9]{1,5}")
 
 
@@ -70,6 +71,20 @@ def share_of_errors(value: object) -> float:
     return share
 
 
+def _hosts(value: object) -> object:
+    """A number, or names, as the model has them."""
+    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _MOST_HOSTS:
+        return value
+    if isinstance(value, list) and value and all(isinstance(n, str) and n for n in value):
+        if len(set(value)) < len(value):
+            raise ValueError("a host is named twice; each carries one part of the load")
+        return tuple(value)
+    raise ValueError(
+        f"expected a number of load hosts from 1 to {_MOST_HOSTS:,}, or a list of their names; "
+        f"found {value!r}"
+    )
+
+
 Duration = Annotated[float, BeforeValidator(parse_duration)]
 OptionValue = Annotated[str | int | float | bool | list[str], BeforeValidator(_option)]
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._+-]*$"
@@ -80,6 +95,7 @@ Options = dict[str, OptionValue]
 Clients = Annotated[int, Field(ge=1, le=1_000_000, strict=True)]
 Rate = Annotated[float, Field(gt=0, le=RATE_MAX)]
 RateOrNone = Annotated[float, Field(ge=0, le=RATE_MAX)]
+Hosts = int | tuple[str, ...]
 Code = Annotated[str, BeforeValidator(check_code)]
 ErrorShare = Annotated[float, BeforeValidator(share_of_errors)]
 
@@ -261,6 +277,7 @@ class LoadTable(Pace):
     loaders: Annotated[int, Field(ge=0, le=1024)] | None = None
     verify: Verify = "checksums"
     processes: Annotated[int, Field(ge=1, le=1024)] | None = None
+    hosts: Annotated[Hosts, BeforeValidator(_hosts)] = 0
     ledger: Annotated[int, Field(ge=0, le=64)] = 0
 
     def load(self, folder: Path) -> Load:
@@ -294,6 +311,7 @@ class LoadTable(Pace):
             verify=self.verify,
             processes=self.processes,
             ledger=self.ledger,
+            hosts=self.hosts,
         )
 
 

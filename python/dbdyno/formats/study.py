@@ -27,6 +27,7 @@ from dbdyno.formats.study_checks import (
     check_complete,
     check_extent,
     check_groups,
+    check_hosts,
     check_load,
     check_most_clients,
     check_published,
@@ -213,13 +214,13 @@ def _build(
     check_published(document, every, fail)
     check_groups(document, every, fail)
     check_most_clients(factors, document.load, fail)
+    check_hosts(document, fail)
     listed = isinstance(merged.get("leads"), list)
     leading = lead_complaints(document, every, factors, scale=scale, listed=listed)
     faulty = all_fault_complaints(document.all_faults(), document.load)
     for wrong in (*search_complaints(document), *faulty, *leading):
         raise fail(*wrong)
-    scripts = document.workload.script
-    tables = document.workload.tables
+    scripts, tables = document.workload.script, document.workload.tables
     primary, metric = document.primary, metric_of(document)
     lower = not find_figure(metric).higher_is_better
     return Study(
@@ -247,6 +248,7 @@ def _build(
         published=tuple(table.published() for table in document.published),
         published_note=document.published_note,
         collect=tuple(document.collect),
+        places=document.places.places(),
         needs=document.needs.needs(),
         load=replace(
             _load(document.load, folder, fail),

@@ -45,6 +45,24 @@ def check_load(load: LoadTable, fail: Fail) -> None:
         raise fail(("load", "clients"), "`load.clients` names a count twice; each is one step")
 
 
+def check_hosts(document: StudyDocument, fail: Fail) -> None:
+    """Raises for load hosts that can't share the load out, or places that nothing is at."""
+    load = document.load
+    if not load.hosts:
+        if "places" in document.model_fields_set:
+            message = "[places] says where load hosts are, and there are none"
+            raise fail(("places",), message, "add `hosts = 2` to [load], or leave [places] out")
+        return
+    parts = (load.hosts if isinstance(load.hosts, int) else len(load.hosts)) * (load.processes or 1)
+    if min(load.clients) < parts:
+        raise fail(
+            ("load", "hosts"),
+            f"a step of {min(load.clients)} clients can't be shared out to {parts} engine "
+            "processes on load hosts",
+            f"each step needs {parts} clients or more",
+        )
+
+
 def check_extent(factors: tuple[Factor, ...], fail: Fail) -> None:
     """Checked before cells are made: a few factors of ten levels are a million cells."""
     made = math.prod(len(factor.levels) for factor in factors)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, Self
 
@@ -39,6 +40,7 @@ from dbdyno.model import (
     FIRST_LOOK,
     Needs,
     Order,
+    Places,
     Together,
 )
 
@@ -59,6 +61,18 @@ def _compression(value: object) -> object:
         raise ValueError(f'expected true, false, "zlib" or "zstd"; found {value!r}')
     return value
 
+
+def _address(value: str) -> str:
+    """Where a Ray cluster is; raises `ValueError`."""
+    if value == "auto" or _RAY.fullmatch(value):
+        return value
+    raise ValueError(
+        f'expected "auto", "ray://HOST:PORT" or "HOST:PORT", the address of a cluster\'s head; '
+        f"found {value!r}"
+    )
+
+
+_RAY = re.compile(r"(ray://)?[\w.-]+:\d{1,5}|(ray://)?\[[0-9a-fA-F:.]+\]:\d{1,5}")
 
 MOST_LEADS = 4
 """More make no headline."""
@@ -215,6 +229,16 @@ class NeedsTable(Table):
         return Needs(self.cores, self.memory, self.disk, self.also)
 
 
+class PlacesTable(Table):
+    """Where load hosts are found."""
+
+    ray: Annotated[str, AfterValidator(_address)] = "auto"
+
+    def places(self) -> Places:
+        """Converts to the model's type."""
+        return Places(self.ray)
+
+
 class StudyDocument(Table):
     """The whole file; `scale` is taken out and merged before this is read."""
 
@@ -238,6 +262,7 @@ class StudyDocument(Table):
     factor: dict[Name, dict[Name, LevelTable]] = Field(default={})
     workload: WorkloadTable = WorkloadTable()
     load: LoadTable
+    places: PlacesTable = PlacesTable()
     fault: list[FaultTable] = Field(default=[])
     design: DesignTable = DesignTable()
     chart: list[ChartTable] = Field(default=[])

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         Steps,
         Verify,
     )
+    from dbdyno.model.load_host import LoadHost
     from dbdyno.model.measurement import (
         Backlog,
         Counters,
@@ -108,6 +109,7 @@ if TYPE_CHECKING:
         Lead,
         Level,
         Needs,
+        Places,
         Primary,
         Published,
         Study,
@@ -179,6 +181,7 @@ __all__ = [
     "LeftOut",
     "Level",
     "Load",
+    "LoadHost",
     "Loaded",
     "Metric",
     "MetricKind",
@@ -192,6 +195,7 @@ __all__ = [
     "Phase",
     "PhaseName",
     "PhaseSpan",
+    "Places",
     "Plan",
     "PlannedRun",
     "Poisson",
@@ -263,6 +267,7 @@ _NAMES = {
         "ALL_MEMBERS MAIN OWN_PACE Arrival Bind Closed Constant ErrorAction ErrorPolicy ErrorRule "
         "Group Load Option Poisson Ramp Reactor Replay Scheduling Sine Steps Verify"
     ),
+    "load_host": "LoadHost",
     "measurement": (
         "Backlog Counters CpuTime EngineWarning Fatal FatalKind Hello HistogramRecord "
         "Interval Loaded Output Phase PhaseName Progress Ready Record Subject Summary "
@@ -278,8 +283,8 @@ _NAMES = {
     "search": "FindMax Miss Probe RateSearch",
     "session": "SampledSession Session only_row",
     "study": (
-        "ANSWER_FIELDS FIRST_LOOK Chart Design Factor Lead Level Needs Primary Published "
-        "Study Workload"
+        "ANSWER_FIELDS FIRST_LOOK Chart Design Factor Lead Level Needs Places Primary "
+        "Published Study Workload"
     ),
     "volume": "EVENTS_PER_S SYSBENCH_ROW_BYTES Volume sysbench_rows whole",
 }

@@ -195,6 +195,9 @@ class Load:
     """Engine processes; `None`: as few as may open all the sockets."""
     faults: tuple[Fault, ...] = ()
     """What is done to the servers meanwhile, by the clock of each step's window."""
+    hosts: int | tuple[str, ...] = 0
+    """Load hosts of a Ray cluster, so many or by their names; 0: the lab's machine. `processes` and
+    `shards` are then of each."""
     ledger: int = 0
     """Clients beside the load that write without a pause and note what is acknowledged; only with
     faults."""

@@ -8,6 +8,7 @@ from typing import Literal
 
 from dbdyno.model.fault import FaultResult
 from dbdyno.model.load import Option
+from dbdyno.model.load_host import LoadHost
 from dbdyno.model.measurement import Backlog
 from dbdyno.model.search import RateSearch
 
@@ -143,6 +144,8 @@ class StepResult:
     warnings: tuple[Mapping[str, object], ...] = ()
     ended_unix_ns: int | None = None
     """When the window of a program other than the engine ended, by the wall clock."""
+    hosts: tuple[LoadHost, ...] = ()
+    """Load hosts; empty: the load came from the lab's machine."""
 
 
 @dataclass(frozen=True, slots=True)

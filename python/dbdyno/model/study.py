@@ -210,6 +210,15 @@ class Chart:
 
 
 @dataclass(frozen=True, slots=True)
+class Places:
+    """Where load hosts are found."""
+
+    ray: str = "auto"
+    """A Ray cluster: `auto` (the one that this machine belongs to), `ray://HOST:PORT` or
+    `HOST:PORT`."""
+
+
+@dataclass(frozen=True, slots=True)
 class Study:
     """A question as a file, at one scale."""
 
@@ -239,6 +248,7 @@ class Study:
     """What is known of why ours differ from all of these: hardware, versions, scale."""
     collect: tuple[str, ...] = ()
     """Sources that are sampled because the study asks for them, beside those that always are."""
+    places: Places = Places()
     needs: Needs = Needs()
     """Of the scale in force; empty: it does not say."""
     scale: str = "paper"

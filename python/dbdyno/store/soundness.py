@@ -28,7 +28,8 @@ _LATEST_S = 32_503_680_000.0
 _LARGEST = 2**64
 _FREE = frozenset(
     (
-        *("collected", "figures", "host", "load_warnings", "options"),
+        *("clock_ahead_us", "clock_drift_ppm", "collected", "figures", "host"),
+        *("load_warnings", "options"),
         *("proxy", "record", "search", "server", "topology", "warnings"),
     )
 )

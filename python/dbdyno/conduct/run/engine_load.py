@@ -12,11 +12,12 @@ from dbdyno.conduct.connection import run_target, targets_of_groups
 from dbdyno.conduct.disturbed import Disturbed
 from dbdyno.conduct.ending import raise_failure, step_result
 from dbdyno.conduct.events import LoadWarned, Recorded
+from dbdyno.conduct.load_hosts import boot_id
 from dbdyno.conduct.preflight import require
 from dbdyno.conduct.run.load import LoadAccount
 from dbdyno.conduct.run.served import Served
 from dbdyno.conduct.tables import CellTables, handling_of
-from dbdyno.engine import Outcome, run_engine, run_spec
+from dbdyno.engine import HOST_METRICS, Outcome, run_engine, run_spec
 from dbdyno.engine.process import Call, Listener
 from dbdyno.errors import EngineError
 from dbdyno.model import (
@@ -27,6 +28,7 @@ from dbdyno.model import (
     Progress,
     RateSearch,
     Record,
+    Sample,
     Step,
 )
 from dbdyno.store import step_summary, with_search
@@ -53,6 +55,8 @@ class EngineLoad:
     _hello: Hello | None = None
     """Of the engine started last."""
     _pids: Sequence[int] = ()
+    _samples: list[Sample] = field(default_factory=list)
+    """What load hosts measured, over time."""
     _disturbed: Disturbed | None = None
     """Faults and probes of the step that runs."""
 
@@ -77,7 +81,11 @@ class EngineLoad:
             specs.append(self.spec(max(steps, key=lambda step: step.clients)))
         processes = identity.setting.study.load.processes
         engine, launch = identity.setting.engine, self.served.host.client
-        require(engine, specs, self.served.server, processes, launch)
+        hosts = identity.setting.hosts
+        if hosts is not None:
+            hosts.require_reachable(self._target, boot_id())
+            processes = len(hosts.names) * (processes or 1)
+        require(engine, specs, self.served.server, processes, launch, elsewhere=hosts is not None)
 
     def make_tables(self) -> None:
         """Prepares tables and reads them again; the null driver keeps none."""
@@ -104,6 +112,8 @@ class EngineLoad:
             tables=tuple(self.tables.loads),
             warnings=tuple(self._warnings),
             command_lines=tuple(f"dbdyno-engine run spec-{name}.json" for name in self._names),
+            samples=tuple(self._samples),
+            metrics=HOST_METRICS if self._samples else {},
         )
 
     def start_unix_ns(self) -> int:
@@ -149,6 +159,7 @@ class EngineLoad:
             if self._disturbed is not None:
                 summary = self._disturbed.completed(summary)
         self.served.measured.add(step_result(step, outcome, warnings), summary)
+        self._samples += outcome.samples
         raise_failure(outcome, self.served.server)
         if outcome.summary is None:
             raise EngineError(f"the engine ended step {step.index} without a summary")
@@ -178,6 +189,7 @@ class EngineLoad:
             processes=identity.setting.study.load.processes if step else None,
             keep=identity.writer.logs / name,
             launch=self.served.host.client,
+            hosts=identity.setting.hosts if step else None,
         )
 
     def keep_spec(self, name: str, spec: Mapping[str, object]) -> None:

@@ -16,6 +16,7 @@ from dbdyno.report.sections.comparison_tables import (
 )
 from dbdyno.report.sections.host_changes import host_change_tables
 from dbdyno.report.sections.label_tables import labels_table, statements_table
+from dbdyno.report.sections.load_hosts import load_host_tables
 from dbdyno.report.sections.operations import operations_tables
 from dbdyno.report.sections.outages import outage_tables
 from dbdyno.report.sections.outcomes import outcome_tables
@@ -45,6 +46,7 @@ def tables(analysis: Analysis) -> tuple[Table, ...]:
         *host_change_tables(analysis),
         errors_table(analysis),
         *_unless_empty(client_table(analysis), "cpu_us_per_statement"),
+        *load_host_tables(analysis),
         runs_table(analysis),
     )
 

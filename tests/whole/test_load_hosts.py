@@ -1,0 +1,149 @@
+"""Load from two hosts of a Ray cluster on this machine; whatever dies, nothing is left."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from product import dbdyno, start
+from ray_cluster import RayCluster, open_ray
+
+pytestmark = [pytest.mark.slow, pytest.mark.alone]
+
+HOSTS = ("load-1", "load-2")
+
+SCRIPT = """\
+function prepare() end
+function event() end
+function cleanup() end
+"""
+
+STUDY = """\
+question = "Do two hosts measure as one?"
+
+[server.none]
+provision = "null"
+
+[workload]
+script = "work"
+
+[load]
+clients = 4
+measure = "{measure}"
+shards  = 1
+arrival = {{ kind = "constant", rate = 400 }}
+hosts   = ["load-1", "load-2"]
+
+[places]
+ray = "{address}"
+
+[design]
+blocks = 1
+"""
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[RayCluster]:
+    with open_ray(HOSTS) as cluster:
+        yield cluster
+
+
+def write(folder: Path, cluster: RayCluster, measure: str) -> Path:
+    (folder / "work.lua").write_text(SCRIPT)
+    study = folder / "hosts.toml"
+    study.write_text(STUDY.format(measure=measure, address=cluster.address))
+    return study
+
+
+def only(folder: Path, name: str) -> Any:
+    (file,) = folder.glob(f"results/hosts/runs/*/{name}")
+    return json.loads(file.read_text())
+
+
+def test_two_hosts_are_one_run(cluster: RayCluster, tmp_path: Path) -> None:
+    done = dbdyno("run", write(tmp_path, cluster, "4 s"), "--no-pictures", folder=tmp_path)
+
+    assert done.code in (0, 1), done.err
+    manifest, (summary,) = only(tmp_path, "manifest.json"), only(tmp_path, "summary.json")
+    (step,) = manifest["steps"]
+    assert manifest["status"] == "complete"
+    assert [host["name"] for host in step["hosts"]] == list(HOSTS)
+    assert [host["clients"] for host in step["hosts"]] == [2, 2]
+    assert sum(host["events"] for host in step["hosts"]) == summary["events"]
+    assert summary["events"] > 0
+    assert all(0 < host["clock_uncertainty_us"] < 1e6 for host in step["hosts"])
+    page = (tmp_path / "results" / "hosts" / "report.html").read_text()
+    assert "Clocks of load hosts" in page
+    assert "load-2" in page
+    cluster.wait_until_clean()
+
+
+def test_a_host_that_is_not_there_is_named(cluster: RayCluster, tmp_path: Path) -> None:
+    study = write(tmp_path, cluster, "4 s")
+    study.write_text(study.read_text().replace("load-2", "load-9"))
+
+    done = dbdyno("run", study, folder=tmp_path)
+
+    assert done.code == 6
+    assert "load host `load-9`: the cluster has no living node of it" in done.one_error()
+    assert not list(tmp_path.glob("results/hosts/runs/*"))
+
+
+def test_no_cluster_says_how_to_start_it(tmp_path: Path) -> None:
+    done = dbdyno("doctor", "--places", "127.0.0.1:1", folder=tmp_path)
+
+    assert done.code == 6
+    assert "no Ray cluster answers at `127.0.0.1:1`" in done.one_error()
+
+
+def test_hosts_are_looked_at(cluster: RayCluster, tmp_path: Path) -> None:
+    done = dbdyno("doctor", "--places", cluster.address, "--json", folder=tmp_path)
+
+    assert done.code == 0, done.err
+    hosts = json.loads(done.out)["hosts"]
+    assert sorted(host["name"] for host in hosts) == list(HOSTS)
+    assert all(host["facts"]["cores"] >= 1 for host in hosts)
+    cluster.wait_until_clean()
+
+
+def test_a_killed_actor_ends_the_run_and_is_named(cluster: RayCluster, tmp_path: Path) -> None:
+    with start("run", write(tmp_path, cluster, "600 s"), folder=tmp_path) as process:
+        cluster.wait_for_engines(2)
+        cluster.actor("load-2").kill()
+        _, err = process.communicate(timeout=300)
+
+    assert process.returncode != 0
+    assert "load host load-2 was lost" in err
+    manifest = only(tmp_path, "manifest.json")
+    assert manifest["status"] == "failed"
+    (step,) = manifest["steps"]
+    assert [host["name"] for host in step["hosts"] if host["lost"]] == ["load-2"]
+    assert all(host["heard_until_unix_s"] for host in step["hosts"])
+    cluster.wait_until_clean()
+
+
+def test_nothing_is_left_of_a_killed_lab(cluster: RayCluster, tmp_path: Path) -> None:
+    with start("run", write(tmp_path, cluster, "600 s"), folder=tmp_path) as process:
+        cluster.wait_for_engines(2)
+        process.send_signal(signal.SIGKILL)
+
+    cluster.wait_until_clean()
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("what", ["raylet", "head"])
+def test_a_dead_host_or_head_ends_the_run(tmp_path: Path, what: str) -> None:
+    with open_ray(HOSTS) as cluster:
+        with start("run", write(tmp_path, cluster, "600 s"), folder=tmp_path) as process:
+            cluster.wait_for_engines(2)
+            (cluster.raylet("load-2") if what == "raylet" else cluster.head()).kill()
+            _, err = process.communicate(timeout=300)
+
+        assert process.returncode != 0
+        assert "was lost" in err
+        assert only(tmp_path, "manifest.json")["status"] == "failed"
+        cluster.wait_until_clean()
