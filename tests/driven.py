@@ -69,6 +69,11 @@ class Driven:
         load = Load((clients,), warm_up_s=0.0, measure_s=LONG_S, events=events)
         return self._engine(script, "run", clients, options, load, seed)
 
+    def window(self, script: str, *, measure_s: float, **options: Option) -> Told:
+        """One client's events in a window, the last of which is not awaited for long."""
+        load = Load((1,), warm_up_s=0.0, measure_s=measure_s)
+        return self._engine(script, "run", 1, options, load)
+
     def restart(self, script: str, *, limit: int, **options: Option) -> Told:
         """One event of one client, begun again up to `limit` times if it fails."""
         errors = ErrorPolicy(rules=(ErrorRule(("all",), "restart-event", limit=limit),))
@@ -100,7 +105,7 @@ class Driven:
             script=find_script(script, folders),
             script_path=folders,
             options=options,
-            clients=1 if load is None and self.driver == "sqlite" else clients,
+            clients=1 if load is None and self.driver in ("sqlite", "duckdb") else clients,
             seed=seed,
             loaders=loaders,
             load=load,
@@ -119,6 +124,7 @@ KINDS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "mariadb": ("mysql", {"innodb_flush_log_at_trx_commit": "0"}),
     "mysql": ("mysql", {"innodb_flush_log_at_trx_commit": "0", "sync_binlog": "0"}),
     "sqlite": ("sqlite", {"journal_mode": "wal", "synchronous": "off"}),
+    "duckdb": ("duckdb", {"threads": "2", "memory_limit": "512MB"}),
 }
 """By kind of server: how scripts call it, and what makes it wait for no disk."""
 

@@ -4,6 +4,7 @@
 -- docs/workloads/oltp.md
 
 local sql = require("parts.sql")
+sql.on_duckdb = true
 
 function prepare()
   local connection = sql.connect()

@@ -5,10 +5,11 @@
 -- to read it: each test against itself on another version or setting, never against another test.
 -- docs/workloads/micro.md
 --
--- Runs on MySQL, MariaDB, PostgreSQL and SQLite.
+-- Runs on MySQL, MariaDB, PostgreSQL, SQLite and DuckDB.
 
 local sql = require("parts.sql")
 local tests = require("parts.micro_tests")
+sql.on_duckdb = true
 
 sysbench.cmdline.options = sql.options {
   test = { "Which one; `list` in its place names all", "points" },

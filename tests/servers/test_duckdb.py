@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dbdyno.errors import LostError, ServerError
-from dbdyno.servers import Server, open_server
+from dbdyno.servers import Server, fetch, open_server
 from dbdyno.servers.registry import absent_target
 from traces import nothing_left
 
@@ -65,6 +65,35 @@ def test_an_unknown_setting_is_refused_with_the_nearest(tmp_path: Path) -> None:
         server.start()
 
 
-def test_the_engine_has_no_driver_for_it(tmp_path: Path) -> None:
-    with pytest.raises(ServerError, match="the engine has no driver for it"):
-        absent_target("duckdb", tmp_path)
+def test_the_engine_gets_its_file_its_library_and_its_settings(server: Server) -> None:
+    target = server.entry.target()
+
+    assert target["settings"] == [["threads", "2"]]
+    assert Path(str(target["path"])).exists()
+    assert Path(str(target["library"])).stat().st_size > 10_000_000
+    assert absent_target("duckdb", Path("/nowhere")).keys() < target.keys()
+
+
+def test_counters_are_blocks_of_the_file(server: Server) -> None:
+    session = server.database.inside()
+    session.rows("CREATE TABLE t AS SELECT hash(range) AS h FROM range(200000)")
+    session.close()
+    server.stop()
+
+    counters = server.database.counters()
+    assert counters["total_blocks"] == counters["used_blocks"] + counters["free_blocks"]
+    assert counters["used_blocks"] > 3
+
+
+def test_an_installed_one_without_its_library_is_refused(tmp_path: Path) -> None:
+    programs = fetch("duckdb:1.5.6")
+    assert programs is not None
+    installed = tmp_path / "installed"
+    installed.mkdir()
+    (installed / "duckdb").symlink_to(programs / "duckdb")
+    with nothing_left(), open_server(f"duckdb@path:{installed}", {}, tmp_path) as other:
+        other.start()
+        with pytest.raises(ServerError, match=r"has no libduckdb\.so, which the engine needs"):
+            other.entry.target()
+        (installed / "libduckdb.so").touch()
+        assert other.entry.target()["library"] == str(installed / "libduckdb.so")

@@ -14,10 +14,17 @@ pytestmark = pytest.mark.slow
 
 SIZE = {"tables": 2, "table_size": 1000, "range_size": 50}
 
-STANDING = ("mysql:5.6.14@maven", "mariadb:10.2.11@maven", "postgresql:9.6.24@maven")
+STANDING = (
+    "mysql:5.6.14@maven",
+    "mariadb:10.2.11@maven",
+    "postgresql:9.6.24@maven",
+    "duckdb:1.5.6",
+)
 """The oldest of each kind: what differs between versions differs most here."""
 
 MORE = (
+    "duckdb:1.4.4",
+    "duckdb:1.5.0",
     "mariadb:10.5@bullseye",
     "mariadb:10.11.5@maven",
     "mariadb:11.4.5@maven",

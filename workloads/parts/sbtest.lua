@@ -10,6 +10,8 @@ local sql = require("parts.sql")
 
 local sbtest = {}
 
+sql.on_duckdb = true
+
 local C_PATTERN = ("#"):rep(11) .. ("-" .. ("#"):rep(11)):rep(9)
 local PAD_PATTERN = ("#"):rep(11) .. ("-" .. ("#"):rep(11)):rep(4)
 local C_BYTES, PAD_BYTES = 120, 60
@@ -54,12 +56,19 @@ local NUMBERED = {
   mysql = "INTEGER NOT NULL AUTO_INCREMENT",
   pgsql = "SERIAL",
   redshift = "INTEGER IDENTITY(1, 1)",
+  duckdb = "INTEGER NOT NULL DEFAULT nextval('sbtest%d_id')",
 }
 
 local function create_table(connection, number)
   local options, driver = sysbench.opt, sql.name()
   local id = options.auto_inc and NUMBERED[is_redshift() and "redshift" or driver]
     or "INTEGER NOT NULL"
+  if options.auto_inc and driver == "duckdb" then
+    -- Rows that are loaded have their ids in the statement.
+    connection:query(("CREATE SEQUENCE sbtest%d_id START %d"):format(
+      number, options.table_size + 1))
+    id = id:format(number)
+  end
   local keys, after = ", PRIMARY KEY (id)", ""
   if options.secondary then
     keys = driver == "mysql" and ", KEY xid (id)" or ""
@@ -85,8 +94,9 @@ local function load_rows(connection, number)
   if sbtest.begins_empty and not numbered then
     return
   end
-  -- SQLite numbers rows only of a primary key.
+  -- SQLite numbers rows only of a primary key. DuckDB's way of loading rows calls no sequence.
   numbered = numbered and not (sql.name() == "sqlite" and sysbench.opt.secondary)
+    and sql.name() ~= "duckdb"
   connection:bulk_insert_init(("INSERT INTO sbtest%d(%sk, c, pad) VALUES"):format(
     number, numbered and "" or "id, "))
   for id = 1, rows do
@@ -134,6 +144,9 @@ function sbtest.cleanup()
   local connection = sql.connect()
   for number = 1, sysbench.opt.tables do
     connection:query("DROP TABLE IF EXISTS sbtest" .. number)
+    if sql.name() == "duckdb" then
+      connection:query(("DROP SEQUENCE IF EXISTS sbtest%d_id"):format(number))
+    end
   end
 end
 

@@ -18,11 +18,18 @@ local SET_LEVEL = {
   pgsql = "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL ",
 }
 
+-- Whether the script's statements are such that DuckDB has them, too.
+sql.on_duckdb = false
+
 -- A connection whose transactions have the level of the option `isolation`, and the driver's name:
--- "mysql" (MariaDB too), "pgsql" or "sqlite", whose transactions are serializable anyway.
+-- "mysql" (MariaDB too), "pgsql", "sqlite" or "duckdb", whose transactions have one level.
 function sql.connect()
   local driver, level = sysbench.sql.driver(), sysbench.opt.isolation or ""
   driver_name = driver:name()
+  if driver_name == "duckdb" and not sql.on_duckdb then
+    error("this script is not for DuckDB, which lacks statements of it; those for DuckDB: "
+      .. "oltp_*, select_random_*, bulk_insert and micro", 0)
+  end
   if level ~= "" and not LEVELS[level] then
     error(("--isolation=%s: expected READ COMMITTED, REPEATABLE READ, SERIALIZABLE, or nothing "
       .. "for the server's own"):format(level), 0)
@@ -66,6 +73,7 @@ local LISTED = {
   pgsql = "SELECT COUNT(*) FROM information_schema.tables "
     .. "WHERE table_schema = current_schema() AND table_name = '%s'",
   sqlite = "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = '%s'",
+  duckdb = "SELECT COUNT(*) FROM duckdb_tables() WHERE table_name = '%s'",
 }
 
 function sql.exists(connection, name)

@@ -28,6 +28,7 @@ pub fn advice(target: &Target, sqlstate: &str, number: i64) -> Option<&'static s
     match target {
         Target::Null | Target::Scripted { .. } => None,
         Target::Sqlite(_) => sqlite(number),
+        Target::Duckdb(_) => duckdb(sqlstate),
         Target::Postgresql(_) => postgresql(sqlstate),
         Target::Mysql(_) => mysql(number),
         Target::Redis(_) => redis(sqlstate),
@@ -41,6 +42,9 @@ pub fn connect_advice(target: &Target, error: &ConnectError) -> Option<&'static 
         (ConnectError::Refused { error, .. }, _) => advice(target, &error.sqlstate, error.number),
         (ConnectError::Unsupported { .. }, Target::Sqlite(_)) => {
             Some("`PRAGMA pragma_list` names what this SQLite has")
+        }
+        (ConnectError::Unsupported { .. }, Target::Duckdb(_)) => {
+            Some("name a release that has it: 1.2 or newer")
         }
         _ => None,
     }
@@ -109,6 +113,21 @@ fn mysql(number: i64) -> Option<&'static str> {
         1153 => "raise the server's max_allowed_packet",
         // ER_MAX_PREPARED_STMT_COUNT_REACHED.
         1461 => "raise the server's max_prepared_stmt_count, or use fewer clients",
+        _ => return None,
+    })
+}
+
+/// By the type of the error.
+fn duckdb(kind: &str) -> Option<&'static str> {
+    Some(match kind {
+        "Catalog" => MISSING,
+        "Parser" | "Binder" | "NotImplemented" | "Syntax" => LANGUAGE,
+        "Constraint" => DUPLICATE_OR_RULE,
+        "OutOfMemory" => "raise the setting memory_limit, or let it write to a temp_directory",
+        "IO" => {
+            "check the disk, and that no other process has the file open: DuckDB allows one only"
+        }
+        "Permission" => "let the run's user read and write the file and its folder",
         _ => return None,
     })
 }

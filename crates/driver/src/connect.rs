@@ -7,6 +7,7 @@ use record::Target;
 
 use crate::connect_error::ConnectError;
 use crate::dial::{address_of, endpoint_of};
+use crate::duckdb;
 use crate::error::ProtocolError;
 use crate::mongodb;
 use crate::mysql;
@@ -82,6 +83,9 @@ fn connect_to<'a>(
             server_version: "null".into(),
         }),
         Target::Sqlite(target) => Ok(sqlite::connect(target, timeout)?.map(Session::Sqlite)),
+        Target::Duckdb(target) => {
+            Ok(duckdb::connect(target)?.map(|session| Session::Duckdb(Box::new(session))))
+        }
         Target::Postgresql(target) => {
             let opened = postgres::connect(target, ordinal, timeout, tell)?;
             Ok(opened.map(Session::Postgres))

@@ -17,6 +17,7 @@ mod channel;
 mod connect;
 mod connect_error;
 mod dial;
+mod duckdb;
 mod error;
 mod load;
 mod mongodb;

@@ -24,6 +24,7 @@ impl Session {
             | Self::Scripted(_)
             | Self::Redis(_)
             | Self::Mongodb(_) => Ok(None),
+            Self::Duckdb(session) => Ok(session.load(sql).map(Sent::Done)),
             Self::Postgres(session) => session.load(sql, forms, out),
             Self::Mysql(session) => session.load(sql, forms, out),
         }
@@ -48,6 +49,7 @@ impl Session {
             Self::Mysql(session) => session.load_warnings(),
             Self::Null(_)
             | Self::Sqlite(_)
+            | Self::Duckdb(_)
             | Self::Scripted(_)
             | Self::Postgres(_)
             | Self::Redis(_)
@@ -61,6 +63,7 @@ impl Session {
         match self {
             Self::Null(_)
             | Self::Sqlite(_)
+            | Self::Duckdb(_)
             | Self::Scripted(_)
             | Self::Redis(_)
             | Self::Mongodb(_) => false,

@@ -2,6 +2,7 @@
 
 use std::mem::MaybeUninit;
 
+use crate::duckdb::DuckdbSession;
 use crate::error::ProtocolError;
 use crate::mongodb::MongodbSession;
 use crate::mysql::MysqlSession;
@@ -23,6 +24,8 @@ pub enum Session {
     Scripted(ScriptedSession),
     /// A SQLite file, in process.
     Sqlite(SqliteSession),
+    /// A DuckDB file, in process. Boxed: it holds rows of its own, and other sessions are many.
+    Duckdb(Box<DuckdbSession>),
     /// A PostgreSQL server.
     Postgres(PostgresSession),
     /// A MySQL or MariaDB server.
@@ -45,12 +48,13 @@ const NO_DOCUMENTS: ProtocolError = ProtocolError::Misuse(
 );
 
 impl Session {
-    /// The name that scripts use: `pgsql`, `mysql`, `sqlite`, `redis`, `mongodb`, `null`.
+    /// The name that scripts use: `pgsql`, `mysql`, `sqlite`, `duckdb`, `redis`, `mongodb`, `null`.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Null(_) => "null",
             Self::Scripted(_) => "scripted",
             Self::Sqlite(_) => "sqlite",
+            Self::Duckdb(_) => "duckdb",
             Self::Postgres(_) => "pgsql",
             Self::Mysql(_) => "mysql",
             Self::Redis(_) => "redis",
@@ -61,7 +65,7 @@ impl Session {
     /// Whether replies come over a socket, through [`Session::feed`].
     pub fn is_network(&self) -> bool {
         match self {
-            Self::Null(_) | Self::Scripted(_) | Self::Sqlite(_) => false,
+            Self::Null(_) | Self::Scripted(_) | Self::Sqlite(_) | Self::Duckdb(_) => false,
             Self::Postgres(_) | Self::Mysql(_) | Self::Redis(_) | Self::Mongodb(_) => true,
         }
     }
@@ -70,7 +74,7 @@ impl Session {
     /// thread each.
     pub fn blocking(&self) -> bool {
         match self {
-            Self::Sqlite(_) => true,
+            Self::Sqlite(_) | Self::Duckdb(_) => true,
             Self::Null(_)
             | Self::Scripted(_)
             | Self::Postgres(_)
@@ -83,8 +87,10 @@ impl Session {
     /// Ends statements that run in process, and waiting for locks, as soon as `over` says so. The
     /// statement then fails, and whoever asked for it is not expected to go on.
     pub fn end_statements_when(&mut self, over: Over) {
-        if let Self::Sqlite(session) = self {
-            session.end_statements_when(over);
+        match self {
+            Self::Sqlite(session) => session.end_statements_when(over),
+            Self::Duckdb(session) => session.end_statements_when(over),
+            _ => {}
         }
     }
 
@@ -100,6 +106,7 @@ impl Session {
                 Ok(Sent::Waiting)
             }
             Self::Sqlite(session) => Ok(Sent::Done(session.query(sql))),
+            Self::Duckdb(session) => Ok(Sent::Done(session.query(sql))),
             Self::Postgres(session) => session.query(sql, out),
             Self::Mysql(session) => session.query(sql, out),
             Self::Redis(_) | Self::Mongodb(_) => Err(NO_STATEMENTS),
@@ -124,9 +131,11 @@ impl Session {
                 session.command(words);
                 Ok(Sent::Waiting)
             }
-            Self::Sqlite(_) | Self::Postgres(_) | Self::Mysql(_) | Self::Mongodb(_) => {
-                Err(NO_COMMANDS)
-            }
+            Self::Sqlite(_)
+            | Self::Duckdb(_)
+            | Self::Postgres(_)
+            | Self::Mysql(_)
+            | Self::Mongodb(_) => Err(NO_COMMANDS),
         }
     }
 
@@ -157,6 +166,10 @@ impl Session {
             Self::Null(session) => Ok((session.prepare(sql), Sent::Done(Reply::default()))),
             Self::Scripted(session) => Ok((session.prepare(sql), Sent::Done(Reply::default()))),
             Self::Sqlite(session) => {
+                let (id, reply) = session.prepare(sql);
+                Ok((id, Sent::Done(reply)))
+            }
+            Self::Duckdb(session) => {
                 let (id, reply) = session.prepare(sql);
                 Ok((id, Sent::Done(reply)))
             }
@@ -218,6 +231,7 @@ impl Session {
                 Ok(Sent::Waiting)
             }
             Self::Sqlite(session) => session.execute(statement, values).map(Sent::Done),
+            Self::Duckdb(session) => session.execute(statement, values).map(Sent::Done),
             Self::Postgres(session) => session.execute(statement, values, out),
             Self::Mysql(session) => session.execute(statement, values, out),
             Self::Redis(_) | Self::Mongodb(_) => Err(NO_STATEMENTS),
@@ -240,6 +254,7 @@ impl Session {
             }
             Self::Scripted(_) => Ok(Sent::Done(Reply::default())),
             Self::Sqlite(session) => session.close(statement).map(Sent::Done),
+            Self::Duckdb(session) => session.close(statement).map(Sent::Done),
             Self::Postgres(session) => session.close_statement(statement, out),
             Self::Mysql(session) => session.close_statement(statement),
             Self::Redis(_) | Self::Mongodb(_) => Err(NO_STATEMENTS),
@@ -253,6 +268,7 @@ impl Session {
             Self::Null(_)
             | Self::Scripted(_)
             | Self::Sqlite(_)
+            | Self::Duckdb(_)
             | Self::Postgres(_)
             | Self::Redis(_)
             | Self::Mongodb(_) => None,
@@ -265,7 +281,11 @@ impl Session {
     /// once and have nothing outstanding.
     pub fn pipelined(&mut self, pipelined: bool) {
         match self {
-            Self::Null(_) | Self::Sqlite(_) | Self::Scripted(_) | Self::Mongodb(_) => {}
+            Self::Null(_)
+            | Self::Sqlite(_)
+            | Self::Duckdb(_)
+            | Self::Scripted(_)
+            | Self::Mongodb(_) => {}
             Self::Postgres(session) => session.pipelined(pipelined),
             Self::Mysql(session) => session.pipelined(pipelined),
             Self::Redis(session) => session.pipelined(pipelined),
@@ -282,7 +302,7 @@ impl Session {
     /// [`ProtocolError`] if the bytes can't be a reply.
     pub fn feed(&mut self, buffer: &[u8]) -> Result<Progress, ProtocolError> {
         match self {
-            Self::Null(_) | Self::Sqlite(_) => Ok(Progress::More),
+            Self::Null(_) | Self::Sqlite(_) | Self::Duckdb(_) => Ok(Progress::More),
             Self::Scripted(session) => Ok(session.feed()),
             Self::Postgres(session) => session.feed(buffer),
             Self::Mysql(session) => session.feed(buffer),
@@ -298,7 +318,11 @@ impl Session {
     pub fn discard_scanned(&mut self, buffer_size: usize) -> usize {
         match self {
             // An answer is one message, of a size that servers limit.
-            Self::Null(_) | Self::Scripted(_) | Self::Sqlite(_) | Self::Mongodb(_) => 0,
+            Self::Null(_)
+            | Self::Scripted(_)
+            | Self::Sqlite(_)
+            | Self::Duckdb(_)
+            | Self::Mongodb(_) => 0,
             Self::Postgres(session) => session.discard_scanned(buffer_size),
             Self::Mysql(session) => session.discard_scanned(buffer_size),
             Self::Redis(session) => session.discard_scanned(buffer_size),
@@ -319,6 +343,7 @@ impl Session {
         match self {
             Self::Null(_) | Self::Scripted(_) | Self::Redis(_) | Self::Mongodb(_) => Ok(false),
             Self::Sqlite(session) => Ok(session.row(cursor, column)),
+            Self::Duckdb(session) => session.row(cursor, column),
             Self::Postgres(session) => session.row(reply, cursor, column),
             Self::Mysql(session) => session.row(reply, cursor, column),
         }
@@ -353,6 +378,7 @@ impl Session {
         match self {
             Self::Null(_) | Self::Scripted(_) | Self::Redis(_) | Self::Mongodb(_) => Ok(None),
             Self::Sqlite(session) => Ok(session.next_result(cursor)),
+            Self::Duckdb(session) => Ok(session.next_result(cursor)),
             Self::Postgres(session) => session.next_result(reply, cursor),
             Self::Mysql(session) => session.next_result(reply, cursor),
         }
@@ -374,6 +400,7 @@ impl Session {
                 Ok(Sent::Waiting)
             }
             (Self::Sqlite(session), Self::Sqlite(dead)) => Ok(Sent::Done(session.adopt(dead))),
+            (Self::Duckdb(session), Self::Duckdb(dead)) => Ok(Sent::Done(session.adopt(*dead))),
             (Self::Postgres(session), Self::Postgres(dead)) => session.adopt(dead, out),
             (Self::Mysql(session), Self::Mysql(dead)) => session.adopt(dead, out),
             // They have no statements to take over.
@@ -391,6 +418,7 @@ impl Session {
             Self::Null(_)
             | Self::Scripted(_)
             | Self::Sqlite(_)
+            | Self::Duckdb(_)
             | Self::Redis(_)
             | Self::Mongodb(_) => &[],
             Self::Postgres(session) => session.statements_memory(),
@@ -405,6 +433,7 @@ impl Session {
         match self {
             Self::Null(_) | Self::Scripted(_) | Self::Mongodb(_) => false,
             Self::Sqlite(session) => session.in_transaction(),
+            Self::Duckdb(session) => session.in_transaction(),
             Self::Postgres(session) => session.in_transaction(),
             Self::Mysql(session) => session.in_transaction(),
             Self::Redis(session) => session.in_transaction(),
@@ -422,6 +451,7 @@ impl Session {
             | Self::Redis(_)
             | Self::Mongodb(_) => false,
             Self::Postgres(session) => session.in_failed_transaction(),
+            Self::Duckdb(session) => session.in_failed_transaction(),
         }
     }
 
@@ -441,6 +471,7 @@ impl Session {
             Self::Null(_)
             | Self::Scripted(_)
             | Self::Sqlite(_)
+            | Self::Duckdb(_)
             | Self::Redis(_)
             | Self::Mongodb(_) => {}
             Self::Postgres(session) => session.terminate(out),

@@ -64,7 +64,7 @@ pub trait Traits {
 
 impl Traits for Target {
     fn blocks(&self) -> bool {
-        matches!(self, Self::Sqlite(_))
+        matches!(self, Self::Sqlite(_) | Self::Duckdb(_))
     }
 
     #[inline]
@@ -82,6 +82,8 @@ impl Traits for Target {
             // The database, and its log if there is one. A rollback journal is open for whoever
             // writes, shared memory once.
             Self::Sqlite(target) => 1 + u64::from(has_log(target)),
+            // All share the instance's file and its log.
+            Self::Duckdb(_) => 0,
             Self::Postgresql(_) | Self::Mysql(_) | Self::Redis(_) | Self::Mongodb(_) => 1,
         }
     }
@@ -95,6 +97,8 @@ impl Traits for Target {
             Self::Redis(_) | Self::Mongodb(_) => (9 * 1024, 16),
             // Each client is a shard with a Lua state and SQLite's page cache.
             Self::Sqlite(_) => (0, 2816),
+            // The same without a cache: what is in memory is the instance's, by its memory_limit.
+            Self::Duckdb(_) => (0, 2816),
             Self::Null | Self::Scripted { .. } => (9 * 1024, 8),
         };
         Memory { a_shard: a_shard * KIB, a_client: a_client * KIB }
@@ -105,7 +109,9 @@ impl Traits for Target {
             Self::Null | Self::Scripted { .. } => true,
             Self::Redis(_) => family == Family::Keys,
             Self::Mongodb(_) => family == Family::Documents,
-            Self::Sqlite(_) | Self::Postgresql(_) | Self::Mysql(_) => family == Family::Sql,
+            Self::Sqlite(_) | Self::Duckdb(_) | Self::Postgresql(_) | Self::Mysql(_) => {
+                family == Family::Sql
+            }
         }
     }
 
@@ -114,7 +120,7 @@ impl Traits for Target {
     }
 
     fn has_sqlstates(&self) -> bool {
-        !matches!(self, Self::Redis(_) | Self::Mongodb(_))
+        !matches!(self, Self::Redis(_) | Self::Mongodb(_) | Self::Duckdb(_))
     }
 
     fn connect_number(&self, error: &ConnectError) -> i64 {

@@ -20,8 +20,8 @@ pub use order::{Order, OrderError, TurnOrder};
 pub use schema::SCHEMA;
 pub use scripted::{PlannedError, ScriptedPlan, Stretch};
 pub use spec::{
-    Arrival, Bind, Endpoint, ErrorAction, ErrorPolicy, ErrorRule, Group, LoadBy, Part,
-    ReactorChoice, RunSpec, Scheduling, ServerTarget, SqliteTarget, Target, Tls, TlsMode,
+    Arrival, Bind, DuckdbTarget, Endpoint, ErrorAction, ErrorPolicy, ErrorRule, Group, LoadBy,
+    Part, ReactorChoice, RunSpec, Scheduling, ServerTarget, SqliteTarget, Target, Tls, TlsMode,
 };
 pub use stream::{
     ClientTotal, Clients, Counters, CpuTime, Fatal, FatalKind, Hello, HistogramRecord, Interval,

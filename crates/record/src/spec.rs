@@ -190,6 +190,8 @@ pub enum Target {
     },
     /// A database file, in process.
     Sqlite(SqliteTarget),
+    /// A DuckDB file, in process.
+    Duckdb(DuckdbTarget),
     /// A PostgreSQL server.
     Postgresql(ServerTarget),
     /// A MySQL or MariaDB server.
@@ -214,6 +216,20 @@ pub struct SqliteTarget {
     /// How long a connection waits for a lock before `SQLITE_BUSY`, milliseconds.
     #[serde(default = "default_busy_timeout_ms")]
     pub busy_timeout_ms: u32,
+}
+
+/// A DuckDB database file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DuckdbTarget {
+    /// The library, a file that has DuckDB's C interface; loaded when the run begins.
+    pub library: PathBuf,
+    /// The file; created if missing.
+    pub path: PathBuf,
+    /// Settings by DuckDB's own names (`memory_limit`, `threads`): of the instance that all
+    /// clients share, or of each connection where DuckDB has them so.
+    #[serde(default)]
+    pub settings: Vec<(String, String)>,
 }
 
 /// A server reached over a socket.
@@ -344,9 +360,9 @@ pub enum Bind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LoadBy {
-    /// In every command but `run`: by COPY … FROM STDIN (PostgreSQL) or LOAD DATA LOCAL INFILE
-    /// (MySQL, MariaDB) where the result is the same and the server allows it; otherwise as
-    /// multi-row INSERT. In `run` the INSERT itself is measured.
+    /// In every command but `run`: by COPY … FROM STDIN (PostgreSQL), LOAD DATA LOCAL INFILE
+    /// (MySQL, MariaDB) or the appender (DuckDB) where the result is the same and the server allows
+    /// it; otherwise as multi-row INSERT. In `run` the INSERT itself is measured.
     #[default]
     Auto,
     /// Always as multi-row INSERT.

@@ -9,6 +9,7 @@ impl Target {
             Self::Null => "null",
             Self::Scripted { .. } => "scripted",
             Self::Sqlite(_) => "sqlite",
+            Self::Duckdb(_) => "duckdb",
             Self::Postgresql(_) => "pgsql",
             Self::Mysql(_) => "mysql",
             Self::Redis(_) => "redis",
@@ -19,7 +20,7 @@ impl Target {
     /// The server; `None`: the database is in this process.
     pub fn server(&self) -> Option<&ServerTarget> {
         match self {
-            Self::Null | Self::Scripted { .. } | Self::Sqlite(_) => None,
+            Self::Null | Self::Scripted { .. } | Self::Sqlite(_) | Self::Duckdb(_) => None,
             Self::Postgresql(server)
             | Self::Mysql(server)
             | Self::Redis(server)

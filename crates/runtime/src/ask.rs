@@ -193,8 +193,12 @@ impl Runtime {
         }
         slot.bulk.sent = std::mem::take(&mut slot.bulk.rows);
         let text = std::mem::take(&mut slot.bulk.text);
-        let concluded =
-            self.ask(view, index, Purpose::Insert, |session, out| session.query(&text, out));
+        // A database in process has no loaders: its session loads by itself, if it can.
+        let loads = self.settings.loads && !self.settings.networked();
+        let concluded = self.ask(view, index, Purpose::Insert, |session, out| {
+            let loaded = if loads { session.load(&text, &[], out)? } else { None };
+            loaded.map_or_else(|| session.query(&text, out), Ok)
+        });
         // The text stays until the next row, which waits for the reply.
         if let Some(slot) = self.slot(index)
             && slot.bulk.text.is_empty()

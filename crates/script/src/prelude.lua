@@ -13,7 +13,9 @@ local traceback = debug.traceback
 
 local RESTART_EVENT = 1
 local PARALLEL_COMMAND = true
-local KNOWN_DRIVERS = { mysql = true, pgsql = true, postgresql = true, sqlite = true, null = true }
+local KNOWN_DRIVERS = {
+  mysql = true, pgsql = true, postgresql = true, sqlite = true, duckdb = true, null = true,
+}
 
 local inherit, seen = names()
 local integer_in, whole_in = integers(require("ffi"))

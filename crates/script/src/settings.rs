@@ -12,7 +12,7 @@ use crate::lua::{self, State};
 const API_VERSION: &str = "1.0.20";
 
 /// Drivers, by the names scripts use.
-const DRIVERS: [&str; 4] = ["mysql", "pgsql", "sqlite", "null"];
+const DRIVERS: [&str; 5] = ["mysql", "pgsql", "sqlite", "duckdb", "null"];
 
 /// Pushes the prelude's second argument: what it can't find out itself.
 pub(crate) unsafe fn push_settings(state: *mut State, config: &Config) {

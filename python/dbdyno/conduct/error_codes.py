@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dbdyno.design.cells import cells
 from dbdyno.formats.key_path import KeyPath
 from dbdyno.formats.study import StudyFile
-from dbdyno.model import ENGINE, MYSQL_NUMBERS, SQLITE_NAMES, engine_code
+from dbdyno.model import DUCKDB_TYPES, ENGINE, MYSQL_NUMBERS, SQLITE_NAMES, engine_code
 from dbdyno.servers import parse_provision
 
 _NUMBER = re.compile(r"[0-9]|[0-9]{3,4}")
@@ -23,16 +23,17 @@ _LAST_OF_SQLITE = 28
 
 def check_error_codes(loaded: StudyFile) -> None:
     """Raises `StudyError`, with the code's line. Only studies whose load is the engine's, on
-    PostgreSQL, MySQL, MariaDB and SQLite, are checked."""
+    PostgreSQL, MySQL, MariaDB, SQLite and DuckDB, are checked."""
     every = cells(loaded.study)
     kinds = dict.fromkeys(parse_provision(cell.provision).kind for cell in every)
     if any(cell.generator != ENGINE for cell in every) or not kinds.keys() <= _KINDS.keys():
         return
     for path, code, in_rule in _named(loaded):
         reasons = [_KINDS[kind](engine_code(code), in_rule) for kind in kinds]
-        foreign = code in SQLITE_NAMES and "sqlite" not in kinds
+        owner = next((kind for kind, names in _NAMES.items() if code in names), None)
+        foreign = owner is not None and owner.lower() not in kinds
         if code not in _OF_ANY and (foreign or None not in reasons):
-            why = "; ".join(dict.fromkeys(filter(None, reasons))) or "the name is SQLite's"
+            why = "; ".join(dict.fromkeys(filter(None, reasons))) or f"the name is {owner}'s"
             raise loaded.error(path, f"`{code}`: no server of this study gives that code: {why}")
     _check_names_of_one(loaded)
 
@@ -85,10 +86,19 @@ def _of_sqlite(code: str, in_rule: bool) -> str | None:
     return "SQLite's errors are counted by number or name, such as `5` or `SQLITE_BUSY`"
 
 
+def _of_duckdb(code: str, _in_rule: bool) -> str | None:
+    if code in DUCKDB_TYPES:
+        return None
+    return f"DuckDB's errors are counted by their type: {', '.join(DUCKDB_TYPES)}"
+
+
 _KINDS = {
     "postgresql": _of_postgresql,
     "mysql": _of_mysql,
     "mariadb": _of_mysql,
     "sqlite": _of_sqlite,
+    "duckdb": _of_duckdb,
 }
 """Kind of server → why it gives no error a code; `None`: it may."""
+_NAMES = {"SQLite": SQLITE_NAMES, "DuckDB": DUCKDB_TYPES}
+"""Kind of server → names that no other kind gives its errors."""

@@ -10,6 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 
 from dbdyno.formats.quantities import RATE_MAX, parse_duration, parse_fraction
 from dbdyno.model import (
+    DUCKDB_TYPES,
     GROUPS,
     SQLITE_NAMES,
     Arrival,
@@ -55,11 +56,14 @@ def _option(value: object) -> object:
 
 def check_code(value: object) -> str:
     """Raises `ValueError` for an invalid error code."""
-    if value in SQLITE_NAMES or (isinstance(value, (str, int)) and _CODE.fullmatch(str(value))):
+    if value in (*SQLITE_NAMES, *DUCKDB_TYPES) or (
+        isinstance(value, (str, int)) and _CODE.fullmatch(str(value))
+    ):
         return str(value)
     raise ValueError(
         "expected a SQLSTATE (`40P01`), its class (`40`), a vendor number (`1213`), a name of "
-        f"SQLite ({', '.join(SQLITE_NAMES)}), `connection` or `all`; found {value!r}"
+        f"SQLite ({', '.join(SQLITE_NAMES)}) or DuckDB ({', '.join(DUCKDB_TYPES)}), `connection` "
+        f"or `all`; found {value!r}"
     )
 
 

@@ -132,7 +132,7 @@ def environment(job: Job) -> Mapping[str, str]:
 def url(target: Mapping[str, Any]) -> str:
     """A run's target as a URL for `bench`; empty if there is nothing to connect to."""
     if "path" in target:
-        return f"sqlite://{target['path']}"
+        return f"{target['driver']}://{target['path']}"
     if "endpoints" not in target:
         return ""
     account = quote(str(target["user"]))

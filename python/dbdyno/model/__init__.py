@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     )
     from dbdyno.model.charts import GROUPED, USUAL, Draws, chart_kinds, draws_what
     from dbdyno.model.engine_plan import BackOff, EnginePlan, ScriptVolume
-    from dbdyno.model.expected import MYSQL_NUMBERS, SQLITE_NAMES, engine_code
+    from dbdyno.model.expected import DUCKDB_TYPES, MYSQL_NUMBERS, SQLITE_NAMES, engine_code
     from dbdyno.model.figure import Counted, Figure, Sampled
     from dbdyno.model.figures import FIGURES, OF_SERIES, OVER, PER_EVENT, find_figure, label_of
     from dbdyno.model.generating import ENGINE, Abilities, abilities
@@ -127,6 +127,7 @@ __all__ = [
     "AGAIN",
     "ALL_MEMBERS",
     "ANSWER_FIELDS",
+    "DUCKDB_TYPES",
     "ENGINE",
     "EVENTS_PER_S",
     "FIGURES",
@@ -259,7 +260,7 @@ _NAMES = {
     "cell_load": "GROUPS arrival_values group_values groups_of joined load_of",
     "charts": "GROUPED USUAL Draws chart_kinds draws_what",
     "engine_plan": "BackOff EnginePlan ScriptVolume",
-    "expected": "MYSQL_NUMBERS SQLITE_NAMES engine_code",
+    "expected": "DUCKDB_TYPES MYSQL_NUMBERS SQLITE_NAMES engine_code",
     "figure": "Counted Figure Sampled",
     "figures": "FIGURES OF_SERIES OVER PER_EVENT find_figure label_of",
     "generating": "ENGINE Abilities abilities",

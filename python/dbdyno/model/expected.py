@@ -24,6 +24,8 @@ MYSQL_NUMBERS: Mapping[str, tuple[str, ...]] = {
 """SQLSTATE → the numbers that the engine counts it by on MySQL and MariaDB."""
 
 SQLITE_NAMES = tuple(_SQLITE)
+DUCKDB_TYPES = ("Transaction", "TransactionContext", "Constraint", "Conversion", "OutOfMemory")
+"""Types of DuckDB's errors that may belong to a load: the engine counts them by these."""
 
 
 def engine_code(code: str) -> str:

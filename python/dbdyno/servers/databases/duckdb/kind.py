@@ -1,4 +1,5 @@
-"""The available DuckDB versions: wheels that contain its command-line program."""
+"""The available DuckDB versions: wheels with its command-line program, which the lab asks, and JDBC
+drivers with its library, which the engine loads."""
 
 import re
 import shutil
@@ -6,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dbdyno.errors import ServerError
+from dbdyno.servers.databases.duckdb.library import library_of
 from dbdyno.servers.kind import Kind
 from dbdyno.servers.protocol import Installation, Package, Server, ServerSpec, Source
 from dbdyno.servers.sources.packaged import printed_by
@@ -15,7 +17,9 @@ _SIZE_BYTES = 21_000_000
 
 
 def _package(version: str) -> Package:
-    return Package(version, Source.WHEEL, f"duckdb-cli=={version}", "duckdb_cli", _SIZE_BYTES)
+    is_newer = version.split(".") >= ["1", "5"]
+    folder = "duckdb_cli" if is_newer else f"duckdb_cli-{version}.data/scripts"
+    return Package(version, Source.WHEEL, f"duckdb-cli=={version}", folder, _SIZE_BYTES)
 
 
 def _installed() -> Sequence[Installation]:
@@ -49,6 +53,8 @@ def _open(spec: ServerSpec, folder: Path) -> Server:
 KIND = Kind(
     name="duckdb",
     open=_open,
+    driver="duckdb",
+    fetch_library=library_of,
     packages=tuple(map(_package, _VERSIONS)),
     installed=_installed,
     installed_at=_installed_at,

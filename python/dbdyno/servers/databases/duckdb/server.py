@@ -1,13 +1,13 @@
-"""A DuckDB file of one run. The engine has no driver for it: it is for generators that query the
-database themselves, such as `damage`."""
+"""A DuckDB file of one run. The engine opens it in its own process, with DuckDB's library; the lab
+asks it through the command-line program while no engine has it open."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from dbdyno.errors import ServerError
 from dbdyno.model.session import Session
 from dbdyno.servers.contents import Contents, contents_of
+from dbdyno.servers.databases.duckdb.library import library_of
 from dbdyno.servers.databases.duckdb.session import DuckdbSession
 from dbdyno.servers.nodes.process_free import ProcessFree
 from dbdyno.servers.protocol import DATABASE, ServerSpec, Transport
@@ -34,11 +34,15 @@ class DuckdbServer(ProcessFree):
         self.inside().close()
 
     def target(self, transport: Transport | None = None) -> Mapping[str, object]:
-        """Raises: the engine has no driver for it."""
-        raise ServerError(
-            "the engine does not drive DuckDB",
-            hint="it is for generators that ask the database themselves, such as `damage`",
-        )
+        """The file, the library and the settings; there is no transport."""
+        assert self._programs is not None, "started"
+        library = library_of(self._provision, self._programs.folder)
+        return {
+            "driver": "duckdb",
+            "library": str(library),
+            "path": str(self._path),
+            "settings": [[name, value] for name, value in self._asked.items()],
+        }
 
     def facts(self) -> Mapping[str, object]:
         """What it is; each commit is synced."""
@@ -56,8 +60,11 @@ class DuckdbServer(ProcessFree):
         return {str(row["name"]): str(row["value"]) for row in found}
 
     def counters(self) -> Mapping[str, int]:
-        """No counters are kept between sessions."""
-        return {}
+        """Blocks of the file; DuckDB counts no statements."""
+        found = self._ask(
+            "SELECT total_blocks, used_blocks, free_blocks FROM pragma_database_size()"
+        )
+        return {name: int(count) for name, count in found[0].items()}
 
     def size_bytes(self) -> int:
         """Size of the file with its log."""

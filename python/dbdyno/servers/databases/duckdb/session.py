@@ -16,7 +16,7 @@ from dbdyno.servers.nodes import on_socket
 from dbdyno.servers.nodes.apart import ApartProcess
 
 _END = "-- end of the answer --"
-_ARGUMENTS = ("-batch", "-no-init", "-json")
+_ARGUMENTS = ("-batch", "-init", "/dev/null", "-json")
 
 
 class DuckdbSession:
