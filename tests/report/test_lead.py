@@ -135,6 +135,6 @@ def test_times_have_their_unit_on_the_axis(tmp_path: Path) -> None:
     )
     chart = lead(analysed(tmp_path, case))
     assert chart is not None
-    drawn = json.dumps(chart.spec())
+    drawn = json.dumps(chart.spec)
     assert '"title": "ms"' in drawn
     assert "datum.value / 1000" in drawn

@@ -290,9 +290,9 @@ def test_axes_name_the_figure_and_its_unit(tmp_path: Path) -> None:
     ):
         (tmp_path / wanted[-8:-1]).mkdir()
         drawn = {c.name: c for c in charts(told(tmp_path / wanted[-8:-1], SHORT, World(world)))}
-        assert f'"title": "{wanted}"' in json.dumps(drawn["throughput-by-clients"].spec())
+        assert f'"title": "{wanted}"' in json.dumps(drawn["throughput-by-clients"].spec)
     assert "Client CPU per statement, µs" in json.dumps(
-        drawn["client-cpu"].spec(), ensure_ascii=False
+        drawn["client-cpu"].spec, ensure_ascii=False
     )
 
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import altair as alt
@@ -25,7 +26,7 @@ def vega_lite(drawing: Drawing) -> dict[str, Any]:
     return dict(drawing.to_dict(validate=False))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Chart:
     """A drawing over the named table `rows`, which the page fills and a picture inlines."""
 
@@ -52,7 +53,8 @@ class Chart:
     table: Table | None = None
     """The same as figures, shown when asked for; its name is that of its file."""
 
-    def spec(self) -> dict[str, object]:
+    @cached_property
+    def spec(self) -> Mapping[str, Any]:
         """Vega-Lite without rows, as wide as the page allows; panels the page widens by itself."""
         if isinstance(self.drawing, alt.VConcatChart):
             return vega_lite(self.drawing)
@@ -66,8 +68,7 @@ class Chart:
         if isinstance(self.drawing, alt.VConcatChart):
             return self._first_view()
         if self.selector is None:
-            whole = self.drawing.properties(width=width, height=self.height, title=self.title)
-            return self._filled(vega_lite(whole), self.rows)
+            return self._filled({**self.spec, "width": width, "title": self.title}, self.rows)
         drawing = self.drawing.copy(deep=True)
         drawing.data = alt.Undefined
         views = list(dict.fromkeys(str(row["view"]) for row in self.rows))
@@ -87,9 +88,8 @@ class Chart:
     def _first_view(self) -> dict[str, object]:
         """Stacked panels can't stand beside one another: a picture shows one selectable view."""
         view = self.rows[0]["view"]
-        drawn = vega_lite(self.drawing.properties(title=f"{self.title}: {view}"))
         rows = [row for row in self.rows if row["view"] == view]
-        return self._filled(drawn, rows)
+        return self._filled({**self.spec, "title": f"{self.title}: {view}"}, rows)
 
     def _filled(self, spec: Mapping[str, Any], rows: Sequence[Row]) -> dict[str, object]:
         """The picture's drawing with its rows beside the tables that it has of its own."""

@@ -44,7 +44,7 @@ def effects(analysis: Analysis) -> Chart:
     y = label_axis()
     base = alt.Chart(named())
     ranges = base.mark_rule(strokeWidth=2.5, clip=True).encode(
-        x=alt.X("low:Q", scale=scale, title=title, axis=axis), x2="high:Q", y=y, color=shade
+        x=alt.X("low:Q", scale=scale, title=title, axis=axis), x2=alt.X2("high:Q"), y=y, color=shade
     )
     pairs = (
         base.transform_flatten(["pairs"])
@@ -103,7 +103,7 @@ def _band(smallest_effect: float) -> alt.LayerChart | alt.FacetChart:
     data = alt.InlineData(values=[{"from": 1 / margin, "to": margin, "one": 1}])
     base = alt.Chart(data)
     band = base.mark_rect(opacity=0.18, color="#888888", clip=True).encode(
-        x=alt.X("from:Q"), x2="to:Q"
+        x=alt.X("from:Q"), x2=alt.X2("to:Q")
     )
     parity = base.mark_rule(color="#888888").encode(x=alt.X("one:Q"))
     drawn: alt.LayerChart | alt.FacetChart = alt.layer(band, parity)

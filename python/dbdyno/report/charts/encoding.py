@@ -1,4 +1,8 @@
-"""Encodings shared by all charts: a colour per level, shapes, fading by legend, zoom."""
+"""Encodings shared by all charts: a colour per level, shapes, fading by legend, zoom.
+
+Charts make channels by their classes (`alt.X2("high:Q")`): for a plain text Altair finds the class
+by hashing all its 570 schemas, each time.
+"""
 
 import math
 import textwrap
@@ -78,7 +82,7 @@ def curves(
             y=y,
             color=colour(analysis),
             strokeDash=dash(analysis),
-            detail="cell:N",
+            detail=alt.Detail("cell:N"),
             opacity=when.then(alt.value(1)).otherwise(alt.value(0.12)),
             tooltip=[alt.Tooltip("cell:N"), *beside],
         )

@@ -31,14 +31,14 @@ def history_chart(series: Series, computed: Histories, *, name: str) -> Chart:
     layers: list[alt.Chart] = []
     if any(row["level"] is not None for row in rows):
         line = base.mark_line(interpolate="step", strokeWidth=2, color=PALETTE[1])
-        layers.append(line.encode(x=x, y="level:Q"))
+        layers.append(line.encode(x=x, y=alt.Y("level:Q")))
         rules = base.mark_rule(strokeDash=[5, 4], color=PALETTE[5], strokeWidth=1.5)
         layers.append(rules.transform_filter("datum.changed").encode(x=x))
     if any(row["low"] is not None for row in rows):
         bars = base.mark_rule(strokeWidth=2, color=PALETTE[0]).transform_filter(
             "datum.low !== null"
         )
-        layers.append(bars.encode(x=x, y=alt.Y("low:Q", title=label), y2="high:Q"))
+        layers.append(bars.encode(x=x, y=alt.Y("low:Q", title=label), y2=alt.Y2("high:Q")))
     tooltip = [
         alt.Tooltip("point:N"),
         alt.Tooltip("server:N"),

@@ -41,7 +41,9 @@ def latency_percentiles(analysis: Analysis) -> Chart:
         axis=alt.Axis(format="~r", values=ticks),
     )
     y = label_axis()
-    lines = base.mark_line(color="#999999", strokeWidth=1.5).encode(x=x, y=y, detail="cell:N")
+    lines = base.mark_line(color="#999999", strokeWidth=1.5).encode(
+        x=x, y=y, detail=alt.Detail("cell:N")
+    )
     dots = base.mark_point(size=80, filled=True, opacity=1).encode(
         x=x,
         y=y,

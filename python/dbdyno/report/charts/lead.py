@@ -238,6 +238,7 @@ def _drawing(
         scale=alt.Scale(domain=["candidate", "open", "baseline"], range=[BLUE, BLUE, GREY]),
     )
     x = alt.X("value:Q", scale=room, axis=axis, title=title)
+    left = alt.XValue(0)  # type: ignore[no-untyped-call]
     names = base.mark_text(
         align="left",
         baseline="bottom",
@@ -246,16 +247,16 @@ def _drawing(
         lineBreak="\n",
         lineHeight=LINE,
         dy=below - 11 - LINE * lines,
-    ).encode(y=y, x=alt.value(0), text="name:N")
+    ).encode(y=y, x=left, text=alt.Text("name:N"))
     marks = base.mark_point(size=80, filled=True, opacity=1, yOffset=below)
     if not apart:
         marks = base.mark_bar(size=14, opacity=0.4, yOffset=below)
     drawn = marks.encode(x=x, y=y, color=shade, tooltip=mean_tips(alt.Tooltip("cell:N")))
     reach = base.mark_rule(strokeWidth=2, yOffset=below).encode(
-        x=alt.X("low:Q", scale=room), x2="high:Q", y=y, color=shade
+        x=alt.X("low:Q", scale=room), x2=alt.X2("high:Q"), y=y, color=shade
     )
     figures = base.mark_text(align="left", baseline="middle", fontSize=13, dx=9, dy=below).encode(
-        x=alt.X("high:Q", scale=room), y=y, text="text:N"
+        x=alt.X("high:Q", scale=room), y=y, text=alt.Text("text:N")
     )
     layers = [drawn, reach, names, figures]
     if any(row["goes_on"] for row in rows):

@@ -96,7 +96,7 @@ def _drawing(
         ),
     )
     reach = base.mark_rule(strokeWidth=1.6).encode(
-        x=x, y=alt.Y("low:Q", scale=y_scale), y2="high:Q", color=shade
+        x=x, y=alt.Y("low:Q", scale=y_scale), y2=alt.Y2("high:Q"), color=shade
     )
     dots = base.mark_point(size=40, filled=True, opacity=1).encode(
         x=x, y=y, color=shade, tooltip=mean_tips(alt.Tooltip("line:N", title="cell"))
@@ -112,7 +112,7 @@ def _drawing(
             lineHeight=GAP,
         )
         .transform_filter("datum.short")
-        .encode(x=x, y=alt.Y("place:Q", scale=y_scale), text="short:N", color=shade)
+        .encode(x=x, y=alt.Y("place:Q", scale=y_scale), text=alt.Text("short:N"), color=shade)
     )
     layered: alt.LayerChart | alt.FacetChart = alt.layer(lines, reach, dots, ends)
     return layered

@@ -46,7 +46,7 @@ def by_clients(analysis: Analysis, metric: str, *, name: str, note: str) -> Char
         y=y,
         color=shade,
         strokeDash=dash(analysis, beside_shapes=True),
-        detail="cell:N",
+        detail=alt.Detail("cell:N"),
         opacity=opacity,
     )
     medians = base.mark_tick(thickness=2, size=26, orient="horizontal").encode(

@@ -38,7 +38,7 @@ def fitted_curves(analysis: Analysis) -> Chart:
         x=x,
         y=y,
         color=shade,
-        detail=["cell:N", "what:N"],
+        detail=[alt.Detail("cell:N"), alt.Detail("what:N")],
         strokeDash=alt.StrokeDash(
             "what:N", scale=alt.Scale(domain=["curve", "straight"], range=[[1, 0], [4, 4]])
         ).legend(None),

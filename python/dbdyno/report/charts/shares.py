@@ -37,7 +37,9 @@ def shares(analysis: Analysis) -> Chart:
     ]
     base = alt.Chart(named())
     shade = colour(analysis)
-    reach = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q"), x2="high:Q", y=y, color=shade)
+    reach = base.mark_rule(strokeWidth=2).encode(
+        x=alt.X("low:Q"), x2=alt.X2("high:Q"), y=y, color=shade
+    )
     dots = base.mark_point(size=70, filled=True, opacity=1).encode(
         x=x, y=y, color=shade, tooltip=tips
     )

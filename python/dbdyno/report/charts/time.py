@@ -116,7 +116,7 @@ def lines_by_block(
 def _warm_up(analysis: Analysis) -> alt.Chart:
     data = alt.InlineData(values=[{"from": -analysis.material.study.load.warm_up_s, "to": 0}])
     shade = alt.Chart(data).mark_rect(opacity=0.16, color="#888888", clip=True)
-    drawn: alt.Chart = shade.encode(x=alt.X("from:Q"), x2="to:Q")
+    drawn: alt.Chart = shade.encode(x=alt.X("from:Q"), x2=alt.X2("to:Q"))
     return drawn
 
 

@@ -60,7 +60,7 @@ def payload(charts: Sequence[Chart]) -> str:
     for chart in charts:
         names = () if chart.panels else tuple(chart.rows[0])
         drawn[chart.name] = {
-            "spec": chart.spec(),
+            "spec": chart.spec,
             "selector": chart.selector,
             "panels": chart.panels,
             "columns": {name: [row[name] for row in chart.rows] for name in names},

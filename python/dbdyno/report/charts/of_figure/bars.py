@@ -39,7 +39,7 @@ def draw(analysis: Analysis, metric: str, *, name: str) -> Chart:
     ]
     drawn = base.mark_bar(opacity=0.5, size=14).encode(x=x, y=y, color=shade, tooltip=tips)
     reach = base.mark_rule(strokeWidth=2, color="#777777").encode(
-        x=alt.X("low:Q"), x2="high:Q", y=y
+        x=alt.X("low:Q"), x2=alt.X2("high:Q"), y=y
     )
     blocks = (
         base.transform_flatten(["blocks"])

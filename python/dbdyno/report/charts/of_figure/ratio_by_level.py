@@ -185,10 +185,10 @@ def _drawing(
     y = alt.Y("ratio:Q", title=title, axis=number_axis(), scale=alt.Scale(zero=False))
     base = alt.Chart(named())
     lines = base.mark_line(strokeWidth=2).encode(
-        x=x, y=y, color=shade, detail="line:N", opacity=opacity
+        x=x, y=y, color=shade, detail=alt.Detail("line:N"), opacity=opacity
     )
     reach = base.mark_rule(strokeWidth=1.5).encode(
-        x=x, y=alt.Y("low:Q", title=title), y2="high:Q", color=shade, opacity=opacity
+        x=x, y=alt.Y("low:Q", title=title), y2=alt.Y2("high:Q"), color=shade, opacity=opacity
     )
     dots = base.mark_point(size=50, filled=True).encode(
         x=x,

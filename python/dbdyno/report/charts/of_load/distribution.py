@@ -50,7 +50,7 @@ def draw(analysis: Analysis, *, name: str) -> Chart:
             alt.Tooltip("rank:Q", title="percent at or below"),
             alt.Tooltip("ms:Q", format=",.4~g"),
         ],
-    ).encode(order="rank:Q")
+    ).encode(order=alt.Order("rank:Q"))
     title = "Response times: share of events at or below"
     table = _table(analysis)
     return Chart(

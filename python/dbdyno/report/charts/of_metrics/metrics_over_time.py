@@ -167,7 +167,7 @@ def _lanes(kinds: Sequence[str], selections: Selections) -> alt.LayerChart | alt
     axis = alt.Axis(minExtent=LEFT, domain=False, ticks=False, labelLimit=LEFT)
     drawn = base.mark_bar(clip=True, height=LANE_HEIGHT - 4, strokeWidth=1.5, opacity=0.85).encode(
         x=_x(),
-        x2="until:Q",
+        x2=alt.X2("until:Q"),
         y=alt.Y("kind:N", title=None, sort=list(kinds), axis=axis),
         fill=fill,
         stroke=stroke,
@@ -204,7 +204,7 @@ def _panel(
         (alt.datum.panel == MARKS) & (alt.datum.shaded == "yes")
     )
     bands = shaded.mark_rect(clip=True, opacity=0.12).encode(
-        x=x, x2="until:Q", fill=fill, stroke=stroke
+        x=x, x2=alt.X2("until:Q"), fill=fill, stroke=stroke
     )
     lines = base.mark_line(strokeWidth=1.4, clip=True, point=dots(intervals, 10)).encode(
         x=x, y=y, color=shade
