@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from dbdyno.generators.generator import Job
+from dbdyno.generators.generator import Job, Start
 from dbdyno.guard.launch import ORDINARY
 
 STEP = Job(
@@ -14,6 +14,5 @@ STEP = Job(
     data_folder=None,
     scratch=Path(),
     folders=(),
-    launch=ORDINARY,
-    watch=lambda _: None,
+    start=Start(ORDINARY, lambda _: None),
 )

@@ -149,7 +149,7 @@ def test_ctrl_c_ends_the_tool_in_its_own_way(tmp_path: Path) -> None:
 
 
 def called(folder: Path, script: str, watch: Callable[[int], None] = lambda _: None) -> str:
-    job = replace(STEP, scratch=folder, watch=watch)
+    job = replace(STEP, scratch=folder, start=replace(STEP.start, watch=watch))
     return call(["sh", "-c", script], job, limit_s=30, environment=os.environ)
 
 

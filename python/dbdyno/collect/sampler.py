@@ -74,6 +74,38 @@ class _Taken:
 
 
 @dataclass(slots=True)
+class _Gaps:
+    """The seconds without a sample."""
+
+    seconds: int = 0
+    stretches: list[tuple[float, float]] = field(default_factory=list)
+    """From when a sample was due to when the source had given one; seconds since 1970."""
+    silent: bool = False
+    """Whether the last sample failed."""
+
+    def failed(self, due_s: float, now_s: float) -> None:
+        """Notes a sample that could not be taken."""
+        self.seconds += 1
+        self._note(due_s, now_s, failed=True)
+
+    def taken(self, due_s: float, now_s: float) -> None:
+        """Notes a sample, which may be late."""
+        self.seconds += int((now_s - due_s) // PERIOD_S)
+        self._note(due_s, now_s, failed=False)
+
+    def _note(self, due_s: float, now_s: float, *, failed: bool) -> None:
+        """A sample that failed, came a second late, or was the first after one that failed is in a
+        stretch. Stretches less than a second apart are one."""
+        if self.silent or failed or now_s - due_s >= PERIOD_S:
+            last = self.stretches[-1:]
+            if last and (self.silent or due_s - last[0][1] < PERIOD_S):
+                self.stretches[-1] = last[0][0], now_s
+            else:
+                self.stretches.append((due_s, now_s))
+        self.silent = failed
+
+
+@dataclass(slots=True)
 class _Source:
     """One collector while it is sampled."""
 
@@ -87,10 +119,7 @@ class _Source:
     taken: threading.Event = field(default_factory=threading.Event)
     ended: bool = False
     count: int = 0
-    gaps: int = 0
-    missed: list[tuple[float, float]] = field(default_factory=list)
-    silent: bool = False
-    """Whether the last sample failed."""
+    gaps: _Gaps = field(default_factory=_Gaps)
     cpu_s: float = 0.0
     failure: str | None = None
     thread: threading.Thread | None = None
@@ -124,12 +153,10 @@ class _Source:
             self.served.look()
         except (LabError, OSError) as error:
             self.failure = error.message if isinstance(error, LabError) else str(error)
-            self.gaps += 1
-            self._keep_gap(due_s, time.time(), failed=True)
+            self.gaps.failed(due_s, time.time())
             return
         now = time.time_ns()
-        self.gaps += int((now / 1e9 - due_s) // PERIOD_S)
-        self._keep_gap(due_s, now / 1e9, failed=False)
+        self.gaps.taken(due_s, now / 1e9)
         self.count += 1
         assert {reading.metric for reading in read} <= known, "a metric that is not declared"
         fresh = [
@@ -139,16 +166,6 @@ class _Source:
             for reading in read
         ]
         self.read.add(fresh)
-
-    def _keep_gap(self, due_s: float, now_s: float, *, failed: bool) -> None:
-        """Notes a sample that failed, came a second late, or was the first after one that failed.
-        Stretches less than a second apart are one."""
-        if self.silent or failed or now_s - due_s >= PERIOD_S:
-            if self.missed and (self.silent or due_s - self.missed[-1][1] < PERIOD_S):
-                self.missed[-1] = self.missed[-1][0], now_s
-            else:
-                self.missed.append((due_s, now_s))
-        self.silent = failed
 
 
 class Sampler:
@@ -232,8 +249,8 @@ class Sampler:
                 cpu_s=source.cpu_s,
                 server_cpu_s=source.served.cpu_s(),
                 samples=source.count,
-                gaps=source.gaps,
-                missed_unix_s=tuple(source.missed),
+                gaps=source.gaps.seconds,
+                missed_unix_s=tuple(source.gaps.stretches),
                 period_s=source.pace.longest_s,
                 failure=source.failure,
             )

@@ -37,6 +37,7 @@ from dbdyno.model import (
     StepSummary,
     TableLoad,
 )
+from dbdyno.model.study import BY_URL
 from dbdyno.servers import Server, open_server
 from dbdyno.store import Store
 
@@ -213,7 +214,7 @@ def _conducted(
     ) -> AbstractContextManager[Server]:
         # The study has no password.
         side = next(side for side in sides if side.name in cell.levels.values())
-        return open_server(f"url:{side.url}", {}, logs, session=side.settings)
+        return open_server(f"{BY_URL}{side.url}", {}, logs, session=side.settings)
 
     with (
         scratch_folder("bench") as scratch,
@@ -273,7 +274,7 @@ def _try_settings(sides: Sequence[BenchSide]) -> None:
         if side.settings:
             with (
                 scratch_folder("settings") as logs,
-                open_server(f"url:{side.url}", {}, logs, session=side.settings) as server,
+                open_server(f"{BY_URL}{side.url}", {}, logs, session=side.settings) as server,
             ):
                 server.start()
 

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from dbdyno.formats.passwords import without_password
 from dbdyno.model import Factor, Level
+from dbdyno.model.study import BY_URL
 
 AS_IS = "as-is"
 """The level of a database whose sessions have the settings that its server gives them."""
@@ -48,7 +49,8 @@ def factor_of(sides: Sequence[BenchSide]) -> Factor:
     """The factor whose levels the sides are."""
     of_settings = len({side.url for side in sides}) == 1 and len(sides) > 1
     levels = [
-        Level(side.name, f"url:{without_password(side.url)}", dict(side.settings)) for side in sides
+        Level(side.name, f"{BY_URL}{without_password(side.url)}", dict(side.settings))
+        for side in sides
     ]
     return Factor("settings" if of_settings else "server", tuple(levels))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,9 +16,8 @@ from dbdyno.errors import EngineError, LabError, ScriptError, UsageError
 from dbdyno.formats.key_path import KeyPath
 from dbdyno.formats.passwords import words_without_passwords
 from dbdyno.formats.study import StudyFile, deciding_level
-from dbdyno.generators.generator import Job, ToolOutcome, find_file, step_summary
+from dbdyno.generators.generator import Job, Start, ToolOutcome, find_file, step_summary
 from dbdyno.generators.registry import find_generator
-from dbdyno.guard.launch import Launch
 from dbdyno.model import (
     Cell,
     HistogramRecord,
@@ -62,8 +61,7 @@ def drive_tool(
     server: Server,
     scratch: Path,
     folders: Sequence[Path],
-    launch: Launch,
-    watch: Callable[[int], None],
+    start: Start,
 ) -> ToolStep:
     """Carries out one step. Raises `LabError`; leaves nothing running."""
     generator = find_generator(cell.generator)
@@ -80,8 +78,7 @@ def drive_tool(
         data_folder=server.node.data_folder(),
         scratch=scratch,
         folders=folders,
-        launch=launch,
-        watch=watch,
+        start=start,
         target=partial(run_target, server, cell),
         server=server,
         kind=parse_provision(cell.provision).kind,

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 
 from dbdyno.design.cells import cells
 from dbdyno.model import OWN_HOST_PARTS, Cell, Order, Plan, PlannedRun, Study, Together
+from dbdyno.model.study import BY_URL
 
 LEAST_TURNS = 2
 """A step with fewer turns of each cell is one window: turns would not show their spread."""
@@ -78,10 +79,6 @@ def together(cell: Cell, which: Together) -> str:
     if which == "all" and not cell.provision.startswith(BY_URL):
         work = ["", []]
     return json.dumps([*work, host, alone, cell.most_clients])
-
-
-BY_URL = "url:"
-"""How a provision begins that is the URL of a running server."""
 
 
 def _plain(values: Mapping[str, object]) -> object:

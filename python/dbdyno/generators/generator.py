@@ -82,6 +82,15 @@ class Served(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Start:
+    """How a generator's program is started."""
+
+    launch: Launch
+    watch: Callable[[int], None]
+    """Called with the program's pid."""
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
     """One step for a generator."""
 
@@ -97,9 +106,7 @@ class Job:
     """An empty folder for the program's files; kept with the run's logs."""
     folders: Sequence[Path]
     """Where files that options name are searched."""
-    launch: Launch
-    watch: Callable[[int], None]
-    """Called with the program's pid."""
+    start: Start
     target: Callable[[], Mapping[str, object]] = dict
     """Where a client connects, as in the engine's spec; raises `ServerError` if it can't."""
     server: Served | None = None
@@ -275,7 +282,7 @@ def call(
                 error=error,
                 cwd=job.scratch,
                 env=environment,
-                launch=job.launch,
+                launch=job.start.launch,
                 kept=True,
             )
         except NotStartedError as refusal:
@@ -284,7 +291,7 @@ def call(
                 hint="is it a program for this machine, and is the interpreter there that its "
                 "first line names?",
             ) from refusal
-        job.watch(next(iter(children_of(pid)), pid))
+        job.start.watch(next(iter(children_of(pid)), pid))
         try:
             code = guarded.wait(pid, limit_s)
         except KeyboardInterrupt:

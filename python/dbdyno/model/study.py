@@ -28,6 +28,10 @@ ANSWER_FIELDS = (
 """Placeholders of `answer`: what a report fills in, `{effect}` and so on."""
 
 
+BY_URL = "url:"
+"""How a provision begins that is the URL of a running server."""
+
+
 @dataclass(frozen=True, slots=True)
 class Level:
     """One value of a factor: what it changes in a cell. Later factors win over earlier ones."""

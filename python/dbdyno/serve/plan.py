@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from dbdyno.formats.left_out import NAME as LEFT_OUT
+from dbdyno.model.study import BY_URL
 from dbdyno.serve.inside import Inside
 
 Json = Mapping[str, object]
@@ -90,7 +91,7 @@ def declaration(inside: Inside, study: str) -> Declaration:
 
 def _tags(declared: Json, metric: str, scale: str) -> tuple[str, ...]:
     kinds = [
-        text_of(_object(level).get("provision")).removeprefix("url:").partition(":")[0]
+        text_of(_object(level).get("provision")).removeprefix(BY_URL).partition(":")[0]
         for factor in list_of(declared.get("factors"))
         for level in list_of(_object(factor).get("levels"))
     ]

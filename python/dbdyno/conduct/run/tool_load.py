@@ -12,6 +12,7 @@ from dbdyno.conduct.run.load import LoadAccount
 from dbdyno.conduct.run.served import Served
 from dbdyno.conduct.tool import drive_tool, tool_metrics, tool_result
 from dbdyno.errors import InterruptedRunError, LabError
+from dbdyno.generators.generator import Start
 from dbdyno.model import Sample, Step
 
 
@@ -57,8 +58,7 @@ class ToolLoad:
                     server=served.server,
                     scratch=identity.writer.logs / f"step-{step.index}",
                     folders=identity.setting.script_path,
-                    launch=served.host.client,
-                    watch=self._watch,
+                    start=Start(served.host.client, self._watch),
                 )
         except InterruptedRunError:
             raise

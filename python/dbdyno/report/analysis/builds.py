@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from dbdyno.model.study import BY_URL
 from dbdyno.report.analysis.analyse import Analysis
 from dbdyno.report.material.material import RunMaterial
 
@@ -32,7 +33,7 @@ def built_differently(analysis: Analysis) -> list[str]:
 
 def _kind(run: RunMaterial) -> str:
     """Of a provision text, by URL or not."""
-    return re.split("[:@+]", run.manifest.provision.removeprefix("url:"))[0]
+    return re.split("[:@+]", run.manifest.provision.removeprefix(BY_URL))[0]
 
 
 def _features(run: RunMaterial) -> tuple[str, ...] | None:

@@ -14,6 +14,7 @@ from dbdyno.formats.stored_study import ONE_CALL
 from dbdyno.formats.study import PAPER, with_scale
 from dbdyno.formats.toml_text import dump_toml
 from dbdyno.model import Primary, find_figure
+from dbdyno.model.study import BY_URL
 from dbdyno.report.analysis.sessions import Session, version_factors
 
 _WORDS = ("source", "answer", "leads", "published", "published_note", "chart", "scale")
@@ -51,7 +52,7 @@ def confirmation(before: Session, after: Session, primary: Primary) -> Confirmat
     except (tomllib.TOMLDecodeError, KeyError, IndexError, TypeError):
         return f"the study file of `{after.side.name}` can no longer be read"
     text = str(sides[1].get("provision"))
-    if text.startswith("url:"):
+    if text.startswith(BY_URL):
         return "its server is somebody else's, reached by its URL"
     if "@path:" in text and text == sides[0].get("provision"):
         return f"`{text}` was both: give each version a folder of its own"

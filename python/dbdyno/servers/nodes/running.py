@@ -6,7 +6,8 @@ from typing import ClassVar, Protocol
 
 from dbdyno.errors import ConnectError, ServerError
 from dbdyno.model.session import Session
-from dbdyno.servers.nodes.direct import Direct
+from dbdyno.model.study import BY_URL
+from dbdyno.servers.nodes.foreign import ForeignNode
 from dbdyno.servers.nodes.login import try_apart
 from dbdyno.servers.protocol import ServerSpec
 from dbdyno.servers.setting import refuse_all
@@ -23,7 +24,7 @@ class LoginSession(Session, Protocol):
         """The open connection, made if need be."""
 
 
-class RunningServer(Direct):
+class RunningServer(ForeignNode):
     """Looked at and loaded, never stopped or altered."""
 
     _PROBE: ClassVar[str] = "SELECT 1"
@@ -31,11 +32,10 @@ class RunningServer(Direct):
     _session: LoginSession
 
     def __init__(self, url: str, spec: ServerSpec, example: str) -> None:
+        super().__init__(example)
         refuse_all(spec.settings, example)
         self._wanted = spec.session
-        self._provision = f"url:{url}"
-        self._example = example
-        """A provision text for a server of ours."""
+        self._provision = f"{BY_URL}{url}"
 
     def start(self) -> None:
         """Connects, to check that it exists and lets us in: first in a process that can be killed,
@@ -65,11 +65,6 @@ class RunningServer(Direct):
         """How many of them may be tried."""
         return 1
 
-    def alive(self) -> bool:
-        """Always, as far as we know: how long a load waits for a server that has gone is decided
-        by its `reconnect_for`, and the engine says when that is over."""
-        return True
-
     def check(self) -> None:
         """Raises when it does not answer.
 
@@ -83,40 +78,13 @@ class RunningServer(Direct):
             self._session.close()
             self._session.rows(self._PROBE)
 
-    def data_folder(self) -> Path | None:
-        """`None`: unknown to us."""
-        return None
-
     def tables(self) -> Mapping[str, str]:
         """None: they aren't ours."""
         return {}
 
-    def processes(self) -> Sequence[int]:
-        """None: its processes aren't ours, and may be on another machine."""
-        return ()
-
-    def log_files(self) -> Sequence[Path]:
-        """None that we can read."""
-        return ()
-
     def stop(self) -> None:
         """Disconnects; the server keeps running."""
         self._session.close()
-
-    def kill(self) -> None:
-        """Refused: the server is somebody else's."""
-        raise ServerError(
-            "a server reached by its URL is not ours to kill",
-            hint=f"let dbdyno start one (`{self._example}`) to see it crash",
-        )
-
-    def drop(self) -> None:
-        """Refused: the server is somebody else's."""
-        self.kill()
-
-    def restart(self, limit_s: float) -> None:
-        """Refused: the server is somebody else's."""
-        raise self._not_ours("to start")
 
     def inside(self) -> Session:
         """Raises: such sessions are for servers of ours."""
@@ -125,16 +93,6 @@ class RunningServer(Direct):
     def table_files(self, table: str) -> Sequence[Path]:
         """None that we can read."""
         return ()
-
-    def ended_with(self) -> int | None:
-        """`None`: the process is somebody else's."""
-        return None
-
-    def _not_ours(self, what: str) -> ServerError:
-        return ServerError(
-            f"a server reached by its URL is not ours {what}",
-            hint=f"let dbdyno start one (`{self._example}`)",
-        )
 
     def close(self) -> None:
         """Disconnects; the server goes on."""

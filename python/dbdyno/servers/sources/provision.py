@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from dbdyno.errors import ServerError
 from dbdyno.formats.passwords import BADLY_ENCODED, ENCODE, is_badly_encoded, without_password
+from dbdyno.model.study import BY_URL
 from dbdyno.servers.kind import Kind
 from dbdyno.servers.protocol import Installation, Package, Provision, Source
 from dbdyno.servers.sources.apt import MOVING
@@ -44,7 +45,7 @@ def parse(text: str, kinds: Mapping[str, Kind], noun: str = "server") -> Provisi
     # Errors
     `ServerError` names the unknown part, the nearest match and what exists.
     """
-    if text.startswith("url:"):
+    if text.startswith(BY_URL):
         return _parse_url(text, kinds)
     form = _FORM.fullmatch(text.strip())
     if form is None:
@@ -102,8 +103,8 @@ def is_before_release(version: str) -> bool:
 
 
 def _parse_url(text: str, kinds: Mapping[str, Kind]) -> Provision:
-    url = text.removeprefix("url:")
-    masked = f"url:{without_password(url, mark='***')}"
+    url = text.removeprefix(BY_URL)
+    masked = f"{BY_URL}{without_password(url, mark='***')}"
     if is_badly_encoded(url):
         raise ServerError(f"`{masked}`: {BADLY_ENCODED}", hint=ENCODE)
     try:
@@ -131,7 +132,7 @@ def _source(name: str | None, text: str) -> tuple[Source | None, str | None]:
 
 def at_path(text: str) -> Path | None:
     """The folder of a provision text whose programs are somebody's own; `None` of any other."""
-    form = None if text.startswith("url:") else _FORM.fullmatch(text.strip())
+    form = None if text.startswith(BY_URL) else _FORM.fullmatch(text.strip())
     return Path(form["place"]) if form and form["place"] else None
 
 

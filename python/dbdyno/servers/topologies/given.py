@@ -17,6 +17,7 @@ from pydantic import AfterValidator, Field
 
 from dbdyno.errors import ServerError
 from dbdyno.formats.load_schema import Name, Table
+from dbdyno.model.study import BY_URL
 from dbdyno.servers.protocol import (
     Capacity,
     Entry,
@@ -36,7 +37,7 @@ _REPLICA = "replica"
 
 
 def _url(text: str) -> str:
-    if not text.startswith("url:"):
+    if not text.startswith(BY_URL):
         message = "a member is named like a server by URL: `url:postgresql://user@host/database`"
         raise ValueError(message)
     return text
