@@ -11,7 +11,7 @@ from typing import Any
 
 from dbdyno.cli.classics import ANSWERS
 from dbdyno.conduct import bundled_studies
-from dbdyno.conduct.load import SMALL
+from dbdyno.conduct.opening import SMALL
 from dbdyno.design import cells, design_digest
 from dbdyno.formats.study import read_study
 from dbdyno.model import ENGINE, Study

@@ -2,7 +2,8 @@
 
 Docstrings name only what exists, in backticks, and are not too short to say anything. Names like
 `told` or `one` say nothing of the thing they stand for: each room has so many of them, and the
-figure may only fall (`VAGUE`).
+figure may only fall (`VAGUE`). Types named by a word that once had several meanings are where the
+glossary's meaning is at home (`MEANINGS`).
 """
 
 from __future__ import annotations
@@ -78,6 +79,31 @@ VAGUE = {
 """Room → how many names of parameters and variables may be vague, rounded up to tens; it only
 falls."""
 ROUNDED = 10
+
+
+MEANINGS = {
+    "Session": (
+        "with a server, from log-in on",
+        ("crates/driver/src/", "python/dbdyno/model/session.py", "python/dbdyno/servers/"),
+    ),
+    "Turn": (
+        "some seconds of load on one cell while others wait",
+        ("crates/record/src/", "python/dbdyno/model/measurement.py"),
+    ),
+    "Load": (
+        "what clients ask of a server",
+        (
+            "python/dbdyno/bridges/redis_load.py",
+            "python/dbdyno/conduct/run/",
+            "python/dbdyno/model/load.py",
+            "python/dbdyno/report/answer/busy.py",
+            "python/dbdyno/serve/seconds.py",
+        ),
+    ),
+}
+"""Last word of a type's name → what it means (docs/glossary.md), and where such types are."""
+
+RUST_TYPE = re.compile(r"^\s*(?:pub(?:\([^)]*\))? )?(?:struct|enum|trait|type) (\w+)", re.MULTILINE)
 
 
 @cache
@@ -224,6 +250,39 @@ def test_names_say_what_a_thing_is() -> None:
     ]
 
     assert (more, fewer) == ([], []), "see VAGUE"
+
+
+def types() -> Iterator[tuple[str, str]]:
+    """File and name of each type of the lab and the engine."""
+    for path in tracked():
+        file = str(path.relative_to(ROOT))
+        if file.startswith("python/") and path.suffix == ".py":
+            nodes = ast.walk(ast.parse(path.read_text()))
+            yield from ((file, node.name) for node in nodes if isinstance(node, ast.ClassDef))
+        elif file.startswith("crates/") and path.suffix == ".rs":
+            yield from ((file, name) for name in RUST_TYPE.findall(path.read_text()))
+
+
+def test_types_are_named_by_the_meaning_of_their_word() -> None:
+    named = [
+        (file, name, word)
+        for file, name in types()
+        for word in MEANINGS
+        if re.search(rf"(?:^|[a-z_]){word}$", name)
+    ]
+    elsewhere = [
+        f"{file}: {name}: a {word.lower()} is {MEANINGS[word][0]}: name it otherwise, or list it"
+        for file, name, word in named
+        if not file.startswith(MEANINGS[word][1])
+    ]
+    unused = [
+        place
+        for word, (_, places) in MEANINGS.items()
+        for place in places
+        if not any(file.startswith(place) and word == of for file, _, of in named)
+    ]
+
+    assert (elsewhere, unused) == ([], [])
 
 
 def test_everything_said_and_named_is_seen() -> None:

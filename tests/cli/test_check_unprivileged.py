@@ -20,7 +20,7 @@ import pytest
 
 import dbdyno
 from dbdyno.conduct import bundled_studies
-from dbdyno.conduct.load import SMALL
+from dbdyno.conduct.opening import SMALL
 from dbdyno.engine import find_engine
 from dbdyno.engine.binary import VARIABLE
 from dbdyno.formats.study import PAPER, read_study

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from dbdyno.cli import call
-from dbdyno.conduct.load import load_study, study_script_path, study_scripts
+from dbdyno.conduct.opening import open_study, study_script_path, study_scripts
 from dbdyno.engine import Outcome, run_engine
 from dbdyno.engine.script import find_script, is_shipped, script_path
 from dbdyno.errors import ScriptError
@@ -186,7 +186,7 @@ def test_programs_that_a_study_names_by_their_place_are_its_code(
 
 
 def test_a_studys_own_files_come_before_those_of_the_current_folder(elsewhere: Path) -> None:
-    found: Mapping[str, Path] = study_scripts(load_study(str(elsewhere / "s.toml")))
+    found: Mapping[str, Path] = study_scripts(open_study(str(elsewhere / "s.toml")))
     assert found == {
         "./kv_update.lua": elsewhere / "kv_update.lua",
         "other": elsewhere / "other.lua",
@@ -194,7 +194,7 @@ def test_a_studys_own_files_come_before_those_of_the_current_folder(elsewhere: P
 
 
 def test_a_bundled_study_never_takes_a_file_of_the_current_folder(elsewhere: Path) -> None:
-    loaded = load_study("quickstart")
+    loaded = open_study("quickstart")
     assert Path.cwd() not in study_script_path(loaded)
     assert all(map(is_shipped, study_scripts(loaded).values()))
 

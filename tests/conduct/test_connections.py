@@ -8,7 +8,7 @@ import pytest
 from two_ways import assert_refused, study
 
 from dbdyno.conduct.connection import run_target
-from dbdyno.conduct.load import load_study
+from dbdyno.conduct.opening import open_study
 from dbdyno.design import cells
 from dbdyno.servers import open_server
 
@@ -45,7 +45,7 @@ def test_what_is_said_for_all_cells_counts_unless_a_level_says_otherwise(tmp_pat
     file = study(tmp_path, "connection = { tls = true, compression = false }", "mariadb:11.4.5")
     with file.open("a") as text:
         text.write('[connection]\ntransport = "tcp"\ncompression = true\n')
-    loaded = load_study(str(file))
+    loaded = open_study(str(file))
 
     assert [dict(cell.connection) for cell in cells(loaded.study)] == [
         {"transport": "tcp", "compression": "zlib"},
@@ -65,7 +65,7 @@ def test_what_is_said_for_all_cells_counts_unless_a_level_says_otherwise(tmp_pat
 def test_the_target_is_what_was_asked_for(
     level: str, url: str, mode: str, compression: str | None, tmp_path: Path
 ) -> None:
-    loaded = load_study(str(study(tmp_path, level, url)))
+    loaded = open_study(str(study(tmp_path, level, url)))
     _, cell = cells(loaded.study)
     with open_server(cell.provision, {}, tmp_path) as server:
         target = run_target(server, cell)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dbdyno.conduct import load_study
+from dbdyno.conduct import open_study
 from dbdyno.errors import StudyError
 
 STUDY = """\
@@ -35,7 +35,7 @@ def check(folder: Path, errors: str, *kinds: str) -> StudyError | None:
     file = folder / "study.toml"
     file.write_text(STUDY.format(servers=servers, errors=errors))
     try:
-        load_study(str(file))
+        open_study(str(file))
     except StudyError as error:
         return error
     return None

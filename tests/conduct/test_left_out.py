@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from dbdyno.cli import call
-from dbdyno.conduct import CellsLeftOut, Event, StudyOutcome, conduct_study, load_study
+from dbdyno.conduct import CellsLeftOut, Event, StudyOutcome, conduct_study, open_study
 from dbdyno.conduct.planning import plan_study
 from dbdyno.engine import find_engine
 from dbdyno.errors import MachineError, StoreError
-from dbdyno.formats.left_out import dump_left_out, left_out_sentences, load_left_out
+from dbdyno.formats.left_out import dump_left_out, left_out_sentences, parse_left_out
 from dbdyno.model import LeftOut, Missing
 from dbdyno.report.analysis.analyse import analyse
 from dbdyno.report.answer.limits import limits
@@ -60,7 +60,7 @@ def install(programs: Path) -> None:
 
 
 def conduct(file: Path, store: Store, events: list[Event] | None = None) -> StudyOutcome:
-    loaded = load_study(str(file))
+    loaded = open_study(str(file))
     _, plan = plan_study(loaded.study, store)
     told: list[Event] = [] if events is None else events
     return conduct_study(loaded, plan, store, find_engine(), observe=told.append)
@@ -164,6 +164,6 @@ def test_a_file_of_another_version_is_told(tmp_path: Path) -> None:
     file = tmp_path / "left_out.json"
     found = (LeftOut({"f": "1"}, (Missing("what", "cure"),)),)
 
-    assert load_left_out(dump_left_out(found), file=file) == found
+    assert parse_left_out(dump_left_out(found), file=file) == found
     with pytest.raises(StoreError, match=r"left_out\.json: expected schema 1"):
-        load_left_out(b'{"schema": 2}', file=file)
+        parse_left_out(b'{"schema": 2}', file=file)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dbdyno.conduct.load import load_study
 from dbdyno.conduct.load_keys import passed_on
+from dbdyno.conduct.opening import open_study
 from dbdyno.errors import StudyError
 from dbdyno.formats.load_schema import LoadTable
 from dbdyno.generators.registry import generators
@@ -99,11 +99,11 @@ def test_every_key_is_carried_out_or_refused_with_its_line(
     text = f"{key} = {VALUES[key]}\n{extent(generator, key)}"
     file = study(tmp_path, generator, text)
     if key in CARRIED[generator]:
-        words = passed_on(load_study(file).study)[generator]
+        words = passed_on(open_study(file).study)[generator]
         assert words[key]
         return
     with pytest.raises(StudyError) as caught:
-        load_study(file)
+        open_study(file)
     # A search is refused where the program is named, the end of a load where its other end is.
     lines = {"find_max": {3, 9}, "events": {8, 9}, "measure": {6, 8, 9}}.get(key, {8})
     assert caught.value.line in lines
@@ -168,7 +168,7 @@ def test_every_key_is_carried_out_or_refused_with_its_line(
 def test_what_is_carried_out_is_told_by_its_words(
     tmp_path: Path, generator: str, load: str, words: dict[str, str]
 ) -> None:
-    loaded = load_study(study(tmp_path, generator, load))
+    loaded = open_study(study(tmp_path, generator, load))
 
     assert passed_on(loaded.study) == {generator: words}
 
@@ -238,7 +238,7 @@ def test_a_value_that_it_can_not_carry_out_is_refused(
     tmp_path: Path, generator: str, clients: str, load: str, line: int, said: str
 ) -> None:
     with pytest.raises(StudyError, match=said) as caught:
-        load_study(study(tmp_path, generator, load, clients=clients))
+        open_study(study(tmp_path, generator, load, clients=clients))
 
     assert caught.value.line == line
 
@@ -253,7 +253,7 @@ def test_a_value_that_it_can_not_carry_out_is_refused(
 def test_a_table_of_the_load_is_refused_with_its_line(tmp_path: Path, more: str, key: str) -> None:
     file = study(tmp_path, "pgbench", 'measure = "1 s"', more=more)
     with pytest.raises(StudyError, match=f"`{key}` is not carried out") as caught:
-        load_study(file)
+        open_study(file)
     assert caught.value.line == 9
 
 
@@ -261,9 +261,9 @@ def test_a_key_of_the_scale_in_force_is_refused_with_its_line(tmp_path: Path) ->
     more = '[scale.small]\nload.think_time = "1 ms"'
     file = study(tmp_path, "pgbench", 'measure = "1 s"', more=more)
 
-    load_study(file, scale="paper")
+    open_study(file, scale="paper")
     with pytest.raises(StudyError, match="`think_time` is not carried out") as caught:
-        load_study(file, scale="small")
+        open_study(file, scale="small")
     assert caught.value.line == 10
 
 
@@ -284,7 +284,7 @@ def test_keys_of_workload_and_connection_too(
 ) -> None:
     load = "events = 5" if generator == "damage" else 'measure = "1 s"'
     with pytest.raises(StudyError, match=said) as caught:
-        load_study(study(tmp_path, generator, load, workload=workload))
+        open_study(study(tmp_path, generator, load, workload=workload))
 
     assert caught.value.line == line
 
@@ -300,7 +300,7 @@ def test_keys_of_workload_and_connection_too(
 def test_a_connection_that_it_can_make_is_let_through(
     tmp_path: Path, generator: str, connection: str
 ) -> None:
-    load_study(study(tmp_path, generator, 'measure = "1 s"', workload=f"connection = {connection}"))
+    open_study(study(tmp_path, generator, 'measure = "1 s"', workload=f"connection = {connection}"))
 
 
 def test_how_the_engine_works_may_be_said_beside_a_program(tmp_path: Path) -> None:
@@ -311,7 +311,7 @@ def test_how_the_engine_works_may_be_said_beside_a_program(tmp_path: Path) -> No
     text = file.read_text().replace('workload.generator = "sysbench"\n', "")
     file.write_text(text.replace(f"workload.options = {OPTIONS['sysbench']}\n", ""))
 
-    assert passed_on(load_study(str(file)).study) == {"sysbench": {"measure": "--time=1"}}
+    assert passed_on(open_study(str(file)).study) == {"sysbench": {"measure": "--time=1"}}
 
 
 @pytest.mark.parametrize(
@@ -344,7 +344,7 @@ def test_an_option_can_not_change_the_load_behind_its_back(
     file.write_text(file.read_text().replace("{ ", f"{{ {option}, ", 1))
 
     with pytest.raises(StudyError, match=f"`{option.split()[0]}`") as caught:
-        load_study(str(file))
+        open_study(str(file))
     assert caught.value.line == 4
 
 
@@ -375,7 +375,7 @@ def test_what_a_level_changes_is_passed_on_to_its_program(tmp_path: Path) -> Non
     file = tmp_path / "study.toml"
     file.write_text(OF_A_LEVEL.replace("KEY", "reconnect_every = 1"))
 
-    assert passed_on(load_study(str(file)).study)["pgbench"]["reconnect_every"] == "--connect"
+    assert passed_on(open_study(str(file)).study)["pgbench"]["reconnect_every"] == "--connect"
 
 
 @pytest.mark.parametrize(
@@ -393,7 +393,7 @@ def test_what_a_program_can_t_do_is_refused_with_the_level_s_line(
     file.write_text(OF_A_LEVEL.replace("KEY", key))
 
     with pytest.raises(StudyError) as raised:
-        load_study(str(file))
+        open_study(str(file))
 
     assert raised.value.message.startswith(f"{file}:8: ")
     assert words in raised.value.message

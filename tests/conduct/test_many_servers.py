@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dbdyno.collect import machine_limits
-from dbdyno.conduct import load_study
+from dbdyno.conduct import open_study
 from dbdyno.conduct.estimate import estimate
 from dbdyno.conduct.room import require_room
 from dbdyno.conduct.topology import many_servers
@@ -42,7 +42,7 @@ measure = "1 s"
 def studied(folder: Path, cache: str) -> tuple[Study, Cell, Cell]:
     file = folder / "study.toml"
     file.write_text(STUDY.format(cache=cache))
-    study = load_study(str(file)).study
+    study = open_study(str(file)).study
     alone, replicated = cells(study)
     return study, alone, replicated
 
@@ -79,7 +79,7 @@ def test_limits_of_members_that_leave_the_clients_nothing_are_refused(
     text = STUDY.format(cache="64MB")
     start = text.index("member.replica = ")
     file.write_text(text[:start] + host + text[text.index("\n", start) :])
-    study = load_study(str(file)).study
+    study = open_study(str(file)).study
     _, replicated = cells(study)
 
     with pytest.raises(MachineError, match=message):
@@ -94,7 +94,7 @@ def test_a_group_that_connects_to_no_member_is_refused_with_its_line(tmp_path: P
     reading = 'load = {{ group.readers = {{ clients = 1, entry = "{}" }} }}\n'
     replicated = text[1] + "\n" + reading.format("replica") + text[2]
     file.write_text(text[0] + replicated)
-    (_, cell) = cells(load_study(str(file)).study)
+    (_, cell) = cells(open_study(str(file)).study)
     assert [group.entry for group in load_of(Load((1,), 0.0, 1.0), cell).groups] == ["replica"]
 
     for where, entry, hint in (
@@ -103,7 +103,7 @@ def test_a_group_that_connects_to_no_member_is_refused_with_its_line(tmp_path: P
     ):
         file.write_text(where.replace('entry = "replica"', f'entry = "{entry}"'))
         with pytest.raises(StudyError, match=rf"study.toml:\d+: .* no member `{entry}`") as caught:
-            load_study(str(file))
+            open_study(str(file))
         assert hint in (caught.value.hint or "")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from two_ways import assert_refused, study
 
-from dbdyno.conduct.load import load_study
+from dbdyno.conduct.opening import open_study
 from dbdyno.design import plan
 from dbdyno.formats.study import StudyFile
 
@@ -17,7 +17,7 @@ POOL = 'proxy = { kind = "pgbouncer" }'
 
 
 def loaded(folder: Path, level: str) -> StudyFile:
-    return load_study(str(study(folder, level, load=f'{STEPS}, statements = "text"')))
+    return open_study(str(study(folder, level, load=f'{STEPS}, statements = "text"')))
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_what_can_not_be_is_told_with_its_line(
     ],
 )
 def test_what_keeps_statements_may_have_them(level: str, tmp_path: Path) -> None:
-    load_study(str(study(tmp_path, level, "postgresql@system", STEPS)))
+    open_study(str(study(tmp_path, level, "postgresql@system", STEPS)))
 
 
 def test_a_proxy_is_part_of_what_a_study_is(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_steps_beyond_a_level_s_most_clients_are_left_out(tmp_path: Path) -> Non
 def test_a_step_keeps_its_number_where_others_are_left_out(tmp_path: Path) -> None:
     file = study(tmp_path, "most_clients = 10", load=f'{STEPS}, statements = "text"')
     file.write_text(file.read_text().replace("[10, 100]", "[100, 10]"))
-    made = plan(load_study(str(file)).study)
+    made = plan(open_study(str(file)).study)
     (run,) = [run for run in made.runs if run.cell.levels["way"] == "other" and run.block == 1]
 
     assert run.step(1).clients == 10

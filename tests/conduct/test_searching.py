@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from intervals import is_interval
 
-from dbdyno.conduct import Event, conduct_study, load_study
+from dbdyno.conduct import Event, conduct_study, open_study
 from dbdyno.design import plan
 from dbdyno.engine import find_engine
 from dbdyno.errors import InterruptedRunError
@@ -38,7 +38,7 @@ def with_act(file: Path, act: str) -> None:
 def test_a_server_that_is_lost_fails_its_own_search_only(searching: Path, tmp_path: Path) -> None:
     with_act(searching, "lose the server")
     store = Store(tmp_path / "store")
-    loaded = load_study(str(searching))
+    loaded = open_study(str(searching))
     outcome = conduct_study(
         loaded, plan(loaded.study), store, find_engine(), observe=lambda _: None
     )
@@ -63,7 +63,7 @@ def test_a_server_that_is_lost_fails_its_own_search_only(searching: Path, tmp_pa
 def test_ctrl_c_keeps_what_was_measured(searching: Path, tmp_path: Path) -> None:
     with_act(searching, "wait")
     store = Store(tmp_path / "store")
-    loaded = load_study(str(searching))
+    loaded = open_study(str(searching))
 
     def interrupt(event: Event) -> None:
         if is_interval(event) and event.run.cell.levels["journal"] == "wal":

@@ -17,11 +17,11 @@ from dbdyno.conduct import (
     RunStarted,
     StudyOutcome,
     conduct_study,
-    load_study,
+    open_study,
 )
 from dbdyno.conduct.events import Observer
 from dbdyno.conduct.planning import plan_study
-from dbdyno.conduct.resume import load_unfinished
+from dbdyno.conduct.resume import open_unfinished
 from dbdyno.design import plan
 from dbdyno.engine import find_engine
 from dbdyno.errors import InterruptedRunError, ScriptError, StudyError, UsageError
@@ -37,7 +37,7 @@ def ignore(_event: Event) -> None:
 def conduct(
     file: Path, store: Store, *, observe: Observer = ignore, again: bool = False
 ) -> StudyOutcome:
-    loaded = load_study(str(file))
+    loaded = open_study(str(file))
     wanted = plan(loaded.study)
     return conduct_study(loaded, wanted, store, find_engine(), observe=observe, again=again)
 
@@ -142,7 +142,7 @@ def test_more_blocks_go_on_in_the_same_folder_and_nothing_is_run_twice(
     study_file: Path, store: Store
 ) -> None:
     def extend(blocks: int) -> StudyOutcome:
-        loaded = load_study(str(study_file))
+        loaded = open_study(str(study_file))
         _, wanted = plan_study(loaded.study, store, blocks=blocks)
         return conduct_study(loaded, wanted, store, find_engine(), observe=ignore)
 
@@ -164,11 +164,11 @@ def test_a_drawn_seed_is_kept_by_the_store_and_drawn_anew_only_when_asked(
     study_file: Path, store: Store
 ) -> None:
     study_file.write_text(study_file.read_text().replace("seed = 1\n", ""))
-    study = load_study(str(study_file)).study
+    study = open_study(str(study_file)).study
     assert study.design.seed is None
     drawn = {plan_study(study, store)[1].seed for _ in range(3)}
     assert len(drawn) == 3
-    loaded = load_study(str(study_file))
+    loaded = open_study(str(study_file))
     conduct_study(loaded, plan_study(study, store)[1], store, find_engine(), observe=ignore)
     kept = store.study("example").plan
     assert plan_study(study, store)[1] == kept
@@ -299,7 +299,7 @@ def test_an_interrupted_run_is_kept_and_only_it_is_missing(study_file: Path, sto
     program = study_file.parent / "dbdyno-engine"
     text = program.read_text()
     program.write_text(text.replace("exec ", "ACT=measure exec "))
-    loaded, unfinished = load_unfinished(str(study_file), store)
+    loaded, unfinished = open_unfinished(str(study_file), store)
     outcome = conduct_study(loaded, unfinished, store, find_engine(), observe=ignore)
     assert (outcome.already, outcome.complete) == (1, 1)
     again = store.study("example").runs()[cut.manifest.id].manifest
@@ -307,14 +307,14 @@ def test_an_interrupted_run_is_kept_and_only_it_is_missing(study_file: Path, sto
 
 
 def test_resume_takes_scale_seed_and_blocks_from_the_store(study_file: Path, store: Store) -> None:
-    loaded = load_study(str(study_file))
+    loaded = open_study(str(study_file))
     wanted = plan(loaded.study, seed=77, blocks=2)
     conduct_study(loaded, wanted, store, find_engine(), observe=ignore)
 
-    assert load_unfinished(str(study_file), store)[1] == wanted
+    assert open_unfinished(str(study_file), store)[1] == wanted
     study_file.write_text(study_file.read_text().replace("table_size = 10", "table_size = 11"))
     with pytest.raises(UsageError, match=r"has changed since .* was begun"):
-        load_unfinished(str(study_file), store)
+        open_unfinished(str(study_file), store)
 
 
 def test_ctrl_c_between_measurements_leaves_nothing_behind(study_file: Path, store: Store) -> None:
@@ -356,7 +356,7 @@ def test_a_level_that_names_no_server_has_a_line(
 ) -> None:
     study_file.write_text(study_file.read_text().replace(old, new))
     with pytest.raises(StudyError, match=said) as caught:
-        load_study(str(study_file))
+        open_study(str(study_file))
     assert caught.value.line == line
 
 
@@ -366,7 +366,7 @@ def test_turns_that_cannot_be_had_are_refused(study_file: Path) -> None:
         text.replace("[design]\n", '[design]\norder = "turns"\nturn = "10 min"\n')
     )
     with pytest.raises(StudyError, match="holds fewer than 2 turns") as caught:
-        load_study(str(study_file))
+        open_study(str(study_file))
     assert caught.value.line is not None
     assert 'order = "turns"' in study_file.read_text().splitlines()[caught.value.line - 1]
 
@@ -376,13 +376,13 @@ def test_a_missing_script_has_a_line(study_file: Path) -> None:
     with pytest.raises(
         ScriptError, match=r"example\.toml:11: there is no script `nothin`"
     ) as caught:
-        load_study(str(study_file))
+        open_study(str(study_file))
     assert caught.value.hint == "did you mean `nothing`?"
 
 
 def test_an_unknown_study_is_answered_with_the_nearest() -> None:
     with pytest.raises(UsageError, match="there is no study `quikstart`") as caught:
-        load_study("quikstart")
+        open_study("quikstart")
     assert caught.value.hint == "did you mean `quickstart`?"
 
 
@@ -417,6 +417,6 @@ def test_a_metric_that_nobody_samples_is_named_with_its_line(tmp_path: Path) -> 
         file = tmp_path / "asked.toml"
         file.write_text(f'{text}[[chart]]\nkind = "metrics-over-time"\nmetrics = ["{metric}"]\n')
         with pytest.raises(StudyError) as caught:
-            load_study(str(file))
+            open_study(str(file))
         assert f"asked.toml:{first + 2}:" in caught.value.message
         assert caught.value.hint == told

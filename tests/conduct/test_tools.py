@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from dbdyno.conduct.examine import examine
-from dbdyno.conduct.load import load_study
+from dbdyno.conduct.opening import open_study
 from dbdyno.conduct.planning import plan_study
 from dbdyno.conduct.tool import ToolStep, provisions_of, tool_result
 from dbdyno.engine import find_engine
@@ -52,7 +52,7 @@ def test_what_is_wrong_with_a_tool_is_told_with_its_line(
     tmp_path: Path, workload: str, line: int, told: str
 ) -> None:
     with pytest.raises(StudyError) as caught:
-        load_study(str(study(tmp_path, workload)))
+        open_study(str(study(tmp_path, workload)))
 
     assert caught.value.line == line
     assert told in caught.value.message
@@ -61,7 +61,7 @@ def test_what_is_wrong_with_a_tool_is_told_with_its_line(
 def test_a_job_file_beside_the_study_is_found(tmp_path: Path) -> None:
     (tmp_path / "mine.fio").write_text("[job]\n")
 
-    load_study(str(study(tmp_path, 'generator = "fio"\noptions = { jobfile = "mine.fio" }')))
+    open_study(str(study(tmp_path, 'generator = "fio"\noptions = { jobfile = "mine.fio" }')))
 
 
 def test_options_of_a_tool_may_come_from_several_levels(tmp_path: Path) -> None:
@@ -72,13 +72,13 @@ def test_options_of_a_tool_may_come_from_several_levels(tmp_path: Path) -> None:
     file = study(tmp_path, 'generator = "db_bench"')
     file.write_text(file.read_text().replace("[workload]", factors))
 
-    load_study(str(file))
+    open_study(str(file))
 
 
 def test_a_release_that_nobody_has_stops_a_study_before_it_is_run(tmp_path: Path) -> None:
     options = '{ benchmark = "fillseq", version = "5.99" }'
     file = study(tmp_path, f'generator = "db_bench"\noptions = {options}')
-    loaded = load_study(str(file))
+    loaded = open_study(str(file))
     _, plan = plan_study(loaded.study, Store(tmp_path / "store"))
 
     (told,) = examine(loaded, plan, find_engine())
@@ -89,7 +89,7 @@ def test_a_release_that_nobody_has_stops_a_study_before_it_is_run(tmp_path: Path
 def test_a_plan_needs_its_servers_and_its_tools(tmp_path: Path) -> None:
     options = '{ benchmark = "fillseq", suite = "trixie" }'
     file = study(tmp_path, f'generator = "db_bench"\noptions = {options}')
-    _, plan = plan_study(load_study(str(file)).study, Store(tmp_path / "store"))
+    _, plan = plan_study(open_study(str(file)).study, Store(tmp_path / "store"))
 
     assert provisions_of(plan) == ("files", "tool:rocksdb-tools@trixie")
 
@@ -119,5 +119,5 @@ def test_a_source_that_nobody_has_is_told_with_its_line(tmp_path: Path) -> None:
     with pytest.raises(
         StudyError, match="expected `hardware`, `tables`, or a file; found `tlb`"
     ) as caught:
-        load_study(str(file))
+        open_study(str(file))
     assert caught.value.line == 1

@@ -10,7 +10,7 @@ import pytest
 
 from dbdyno.cli.check import explanation
 from dbdyno.cli.check_document import Takes
-from dbdyno.conduct import bundled_studies, load_study
+from dbdyno.conduct import bundled_studies, open_study
 from dbdyno.conduct.estimate import estimate
 from dbdyno.conduct.needs import Machine
 from dbdyno.design import plan
@@ -41,7 +41,7 @@ SCALES = [
 
 @pytest.mark.parametrize(("name", "scale"), SCALES)
 def test_every_bundled_study_says_what_it_takes_at_every_scale(name: str, scale: str) -> None:
-    study = load_study(name, scale=scale).study
+    study = open_study(name, scale=scale).study
     with provisions_remembered():  # As `check` does.
         cost = estimate(study, plan(study))
         told = "\n".join(explanation(study, plan(study), Takes(cost, LAPTOP, 10 * GB)))

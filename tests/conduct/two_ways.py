@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dbdyno.conduct.load import load_study
+from dbdyno.conduct.opening import open_study
 from dbdyno.errors import StudyError
 
 TEXT = """\
@@ -39,7 +39,7 @@ def study(
 def assert_refused(file: Path, told: str) -> None:
     """Reading the study fails at its level, and says so much."""
     with pytest.raises(StudyError) as caught:
-        load_study(str(file))
+        open_study(str(file))
 
     assert told in caught.value.message
     assert caught.value.line == LINE_OF_LEVEL

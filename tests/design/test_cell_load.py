@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from dbdyno.conduct import load_study
+from dbdyno.conduct import open_study
 from dbdyno.design import cells, plan
 from dbdyno.errors import StudyError
-from dbdyno.formats.stored_study import Declared, dump_declared, load_declared
+from dbdyno.formats.stored_study import Declared, dump_declared, parse_declared
 from dbdyno.formats.study import read_study
 from dbdyno.model import (
     Closed,
@@ -102,7 +102,7 @@ def test_every_arrival_is_that_of_the_file_also_from_the_store(
 ) -> None:
     asked = study(tmp_path, f"other = {{ load = {{ arrival = {text} }} }}")
     made = plan(asked, seed=1)
-    stored = load_declared(dump_declared(Declared(asked, made)), file=tmp_path / "study.json")
+    stored = parse_declared(dump_declared(Declared(asked, made)), file=tmp_path / "study.json")
     expected = arrival or Replay((tmp_path / "t.txt").absolute())
 
     assert loads(asked)[1].arrival == expected
@@ -158,7 +158,7 @@ def test_what_can_t_be_is_told_with_the_level_s_line(
     file.write_text(text.split("[load.group")[0] if "find_max" in load else text)
 
     with pytest.raises(Exception, match=words):
-        load_study(str(file))
+        open_study(str(file))
 
 
 def test_a_key_of_the_load_in_a_level_is_led_to_its_table(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dbdyno.conduct.fault_rules import fault_words
-from dbdyno.conduct.load import load_study
+from dbdyno.conduct.opening import open_study
 from dbdyno.design.batches import why_not_turns
 from dbdyno.design.cells import cells
 from dbdyno.errors import StudyError
@@ -128,7 +128,7 @@ def test_what_a_fault_does_needs_what_it_is_done_to(
     file = written(tmp_path, fault.replace("do = ", 'for = "1 s"\ndo = ', 1))
 
     with pytest.raises(StudyError) as caught:
-        load_study(str(file))
+        open_study(str(file))
 
     assert problem in str(caught.value)
 
@@ -160,7 +160,7 @@ def test_a_fault_that_a_cell_can_not_have_is_refused(
     file = written(tmp_path, f'do = "kill"\nmember = "{member}"\nfor = "1 s"', server=server)
 
     with pytest.raises(StudyError) as caught:
-        load_study(str(file))
+        open_study(str(file))
 
     assert problem in str(caught.value)
 
@@ -186,7 +186,7 @@ def test_a_promotion_needs_a_primary_behind_a_proxy_that_follows(
     file.write_text(file.read_text().replace("clients = 1", 'statements = "text", clients = 1'))
 
     with pytest.raises(StudyError) as caught:
-        load_study(str(file))
+        open_study(str(file))
 
     assert problem in str(caught.value)
 
@@ -196,9 +196,9 @@ def test_a_members_power_fails_alone(tmp_path: Path) -> None:
     text = 'do = "power-failure"\nfor = "1 s"\nmember = "%s"'
     server = f"{REPLICAS[:-1].rstrip()}, {own} }}"
 
-    assert load_study(str(written(tmp_path, text % "replica", server=server)))
+    assert open_study(str(written(tmp_path, text % "replica", server=server)))
     with pytest.raises(StudyError, match="only the member's data are on"):
-        load_study(str(written(tmp_path, text % "active", server=server)))
+        open_study(str(written(tmp_path, text % "active", server=server)))
 
 
 @pytest.mark.parametrize("kind", ["postgresql", "mariadb"])
@@ -207,14 +207,14 @@ def test_every_kind_that_replicates_can_be_promoted(kind: str, tmp_path: Path) -
         tmp_path, 'do = "promote"\nfor = "1 s"', server=PROXIED.replace("postgresql", kind)
     )
 
-    assert [fault.do for fault in load_study(str(file)).study.load.faults] == ["promote"]
+    assert [fault.do for fault in open_study(str(file)).study.load.faults] == ["promote"]
 
 
 @pytest.mark.parametrize("member", ["active", "primary", "replica", "replica-1"])
 def test_members_are_named_by_role_or_name(tmp_path: Path, member: str) -> None:
     file = written(tmp_path, f'do = "kill"\nmember = "{member}"\nfor = "1 s"', server=REPLICAS)
 
-    (fault,) = load_study(str(file)).study.load.faults
+    (fault,) = open_study(str(file)).study.load.faults
 
     assert fault.member == member
 
@@ -232,7 +232,7 @@ load = { fault = [{ do = "stop", member = "active", for = "1 s" }] }
 def test_faults_may_be_levels_in_place_of_the_studys(tmp_path: Path) -> None:
     file = written(tmp_path, 'do = "kill"\nfor = "2 s"\nat = "9 s"' + LEVELS)
 
-    study = load_study(str(file)).study
+    study = open_study(str(file)).study
 
     loads = {cell.levels["fault"]: load_of(study.load, cell) for cell in cells(study)}
     assert {name: [fault.do for fault in load.faults] for name, load in loads.items()} == {
@@ -262,4 +262,4 @@ def test_a_wrong_fault_of_a_level_is_refused_with_its_line(
     (line,) = (n for n, text in enumerate(file.read_text().splitlines(), 1) if wrong in text)
 
     with pytest.raises(StudyError, match=f"study.toml:{line}: .*{problem}"):
-        load_study(str(file))
+        open_study(str(file))

@@ -41,7 +41,7 @@ from dbdyno.model import (
     StepSummary,
     Study,
     Summary,
-    TableLoad,
+    TableFill,
     TurnResult,
 )
 from dbdyno.report.analysis.analyse import analyse
@@ -83,7 +83,7 @@ class World:
     status: Mapping[str, RunStatus] = field(default_factory=dict)
     """Run id → how it ended; complete if not named."""
     missing: frozenset[str] = frozenset()
-    loads: Callable[[PlannedRun], tuple[TableLoad, ...]] = lambda _run: ()
+    loads: Callable[[PlannedRun], tuple[TableFill, ...]] = lambda _run: ()
     """What was found in its tables."""
     turns: Callable[[PlannedRun, Step], tuple[TurnResult, ...]] = lambda _run, _step: ()
     """The turns its cell had."""

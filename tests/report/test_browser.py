@@ -25,7 +25,7 @@ from test_searches import SEARCH, of_a_cell
 from dbdyno.model import PlannedRun, Step
 from dbdyno.report.analysis.history import histories
 from dbdyno.report.analysis.history_series import Asked
-from dbdyno.report.analysis.sessions import sessions_of
+from dbdyno.report.analysis.study_points import study_points
 from dbdyno.report.page.gallery_page import Entry, Measure, gallery_page
 from dbdyno.report.page.history_page import render_history
 from dbdyno.store import Store
@@ -88,7 +88,7 @@ def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     folder = tmp_path_factory.mktemp("browser")
     page = folder / f"{request.param.replace(' ', '-')}.html"
     if request.param == "history":
-        sessions = sessions_of(Store(write_nights(folder)), (), "throughput")
+        sessions = study_points(Store(write_nights(folder)), (), "throughput")
         page.write_text(render_history(histories(sessions, Asked("throughput"))), "utf-8")
         return page
     page.write_text(page_of(write_study(folder, text, world)), "utf-8")

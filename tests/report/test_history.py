@@ -19,7 +19,7 @@ from dbdyno.model import PlannedRun, Primary, Step
 from dbdyno.report.analysis.confirmation import Confirmation, confirmation
 from dbdyno.report.analysis.history import histories
 from dbdyno.report.analysis.history_series import Asked, Histories
-from dbdyno.report.analysis.sessions import sessions_of, version_factors, version_key
+from dbdyno.report.analysis.study_points import study_points, version_factors, version_key
 from dbdyno.report.page.history_page import render_history
 from dbdyno.store import Store
 
@@ -57,7 +57,7 @@ def versions(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def told(store: Path, *, metric: str = "throughput", **how: object) -> Histories:
     asked = Asked(metric, **how)  # type: ignore[arg-type]
-    return histories(sessions_of(Store(store), (), metric), asked)
+    return histories(study_points(Store(store), (), metric), asked)
 
 
 def test_the_host_drifts_and_the_ratio_to_the_anchor_does_not(nights: Path) -> None:
@@ -95,10 +95,10 @@ def test_versions_of_one_study_stand_in_their_order(versions: Path) -> None:
     found = told(versions)
     assert found.by == "version"
     (series,) = found.series
-    assert [place.session.version for place in series.places] == list(VERSIONS)
+    assert [place.entry.version for place in series.places] == list(VERSIONS)
     assert (series.places[0].value, series.places[0].low) == (1.0, None)
     (change,) = series.found.changes
-    assert series.places[change.index].session.version == "14.17"
+    assert series.places[change.index].entry.version == "14.17"
     assert change.relative == pytest.approx(-0.08, abs=0.01)
 
 
@@ -107,7 +107,7 @@ def test_versions_of_several_studies_are_linked_by_the_anchor(tmp_path: Path) ->
     for day in (0, 7):
         store = write_study(tmp_path, text, night(day), name="nightly", again=day > 0)
     (series,) = told(store, by="version").series
-    points = [(p.session.version, p.session.side.name) for p in series.places]
+    points = [(p.entry.version, p.entry.side.name) for p in series.places]
     assert points == [("17.5", "nightly"), ("18.3", "nightly"), ("18.4", "nightly.2")]
     assert [place.value for place in series.places] == pytest.approx([1, 1.01, 0.91], abs=0.02)
 
@@ -294,7 +294,7 @@ def test_any_bundled_study_of_versions_gives_a_study_of_two(
         for cell in others
         if rest.items() <= cell.levels.items() and cell.provision != first.provision
     )
-    session = sessions_of(Store(nights), ("nightly",), "throughput")[0]
+    session = study_points(Store(nights), ("nightly",), "throughput")[0]
     before, after = (
         replace(session, study=stored, version=version, point=replace(session.point, cell=cell))
         for version, cell in (("1.0", first), ("2.0", second))

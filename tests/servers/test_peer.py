@@ -80,7 +80,7 @@ def mysql_at(port: int, *, limit_s: float = 5.0) -> ConnectError:
 
 def postgresql_at(port: int) -> ConnectError:
     url = f"postgresql://u@127.0.0.1:{port}/d?sslmode=disable"
-    session = postgresql.Session(url, connect_timeout=2)
+    session = postgresql.PostgresqlSession(url, connect_timeout=2)
     with pytest.raises(ConnectError) as caught:
         session.connection()
     return caught.value

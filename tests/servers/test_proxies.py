@@ -48,7 +48,7 @@ def behind(kind: str, wish: Wish, folder: Path) -> Iterator[Server]:
 def test_every_process_leads_to_the_server(kind: str, wish: Wish, tmp_path: Path) -> None:
     with behind(kind, wish, tmp_path) as server:
         target: Any = server.entry.target()
-        load: Any = server.entry.load_target()
+        load: Any = server.entry.fill_target()
         facts: Any = server.facts()
         proxies, processes = server.entry.proxies(), server.node.processes()
         heads = [pid for pid in proxies if psutil.Process(pid).ppid() not in proxies]

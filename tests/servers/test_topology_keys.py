@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dbdyno.conduct import load_study
+from dbdyno.conduct import open_study
 from dbdyno.design import design_digest
 from dbdyno.errors import StudyError
 
@@ -83,7 +83,7 @@ def test_a_wrong_topology_is_told_with_its_line(
     tmp_path: Path, keys: str, told: str, hint: str
 ) -> None:
     with pytest.raises(StudyError) as caught:
-        load_study(written(tmp_path, keys))
+        open_study(written(tmp_path, keys))
 
     assert told in str(caught.value)
     assert hint in (caught.value.hint or "")
@@ -94,7 +94,7 @@ def test_what_a_version_does_not_have_is_refused(tmp_path: Path) -> None:
     file.write_text(file.read_text().replace("postgresql@system", "mariadb:10.2.11"))
 
     with pytest.raises(StudyError, match=r"takes MariaDB 10.3 or newer; this is 10.2.11"):
-        load_study(str(file))
+        open_study(str(file))
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_a_wrong_member_by_url_is_named(tmp_path: Path, member: str, message: st
     file.write_text(file.read_text().replace("postgresql@system", first))
 
     with pytest.raises(StudyError) as caught:
-        load_study(str(file))
+        open_study(str(file))
 
     assert message in str(caught.value)
 
@@ -128,7 +128,7 @@ def test_a_name_that_says_nothing_new_is_the_same_cell(
     tmp_path: Path, named: str, short: str
 ) -> None:
     by_name, without = (
-        design_digest(load_study(written(tmp_path, keys)).study) for keys in (named, short)
+        design_digest(open_study(written(tmp_path, keys)).study) for keys in (named, short)
     )
 
     assert by_name == without

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dbdyno.errors import StoreError
-from dbdyno.formats.stored_study import dump_declared, load_declared
+from dbdyno.formats.stored_study import dump_declared, parse_declared
 from dbdyno.model import Poisson, Steps
 from dbdyno.report.analysis.analyse import analyse
 from dbdyno.report.material.gather import gather
@@ -58,8 +58,8 @@ def test_its_figures_are_the_same_as_ever(path: Path) -> None:
 def test_what_the_newest_says_survives_the_next_writing(path: Path) -> None:
     store = Store(path)
     file = store.root / "study" / "study.json"
-    declared = load_declared(file.read_bytes(), file=file)
-    assert load_declared(dump_declared(declared), file=file) == declared
+    declared = parse_declared(file.read_bytes(), file=file)
+    assert parse_declared(dump_declared(declared), file=file) == declared
 
 
 def test_a_study_file_of_old_that_is_damaged_is_a_store_error(tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ import pytest
 from product import dbdyno
 
 from dbdyno.cli import call
-from dbdyno.conduct import bundled_studies, load_study
+from dbdyno.conduct import bundled_studies, open_study
 from dbdyno.conduct.estimate import estimate
-from dbdyno.conduct.load import SMALL
+from dbdyno.conduct.opening import SMALL
 from dbdyno.conduct.tool import provisions_of
 from dbdyno.design import plan
 from dbdyno.formats.study import PAPER, SMOKE, read_study
@@ -58,7 +58,7 @@ def test_a_published_benchmark_has_every_scale(name: str) -> None:
 
 @pytest.mark.parametrize("name", CLASSICS)
 def test_large_scales_name_their_machine_and_medium_takes_an_hour(name: str) -> None:
-    paper, medium = (load_study(name, scale=scale).study for scale in (PAPER, MEDIUM))
+    paper, medium = (open_study(name, scale=scale).study for scale in (PAPER, MEDIUM))
 
     assert paper.needs.cores
     assert paper.needs.memory_bytes

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dbdyno.conduct import conduct_study, load_study
+from dbdyno.conduct import conduct_study, open_study
 from dbdyno.design import plan
 from dbdyno.engine import find_engine
 from dbdyno.store import Store
@@ -49,7 +49,7 @@ def test_the_cell_that_failed_is_told_and_the_other_goes_on(tmp_path: Path, seed
     (tmp_path / "pick.lua").write_text(SCRIPT)
     file = tmp_path / "pick.toml"
     file.write_text(STUDY)
-    loaded, store = load_study(str(file)), Store(tmp_path / "store")
+    loaded, store = open_study(str(file)), Store(tmp_path / "store")
     made = plan(loaded.study, seed=seed)
     assert made.order == "turns"
 

@@ -9,7 +9,7 @@ from typing import cast
 import psutil
 import pytest
 
-from dbdyno.conduct import conduct_study, load_study
+from dbdyno.conduct import conduct_study, open_study
 from dbdyno.conduct.freezing import frozen
 from dbdyno.design import plan
 from dbdyno.engine import find_engine
@@ -89,7 +89,7 @@ def test_a_process_forked_while_its_server_is_stopped_stops_too() -> None:
 def test_a_study_of_frozen_servers_measures(tmp_path: Path) -> None:
     file = tmp_path / "frozen.toml"
     file.write_text(STUDY)
-    loaded = load_study(str(file))
+    loaded = open_study(str(file))
     store = Store(tmp_path / "store")
     made = plan(loaded.study, seed=5)
     outcome = conduct_study(loaded, made, store, find_engine(), observe=lambda _: None)

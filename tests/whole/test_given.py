@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from product import Told, dbdyno, url
 
-from dbdyno.conduct import load_study
+from dbdyno.conduct import open_study
 from dbdyno.conduct.members import require_agreement
 from dbdyno.errors import ServerError
 from dbdyno.servers import Server, open_server
@@ -123,7 +123,7 @@ def test_a_password_of_a_member_stays_out_of_the_study(tmp_path: Path) -> None:
     file = tmp_path / "study.toml"
     file.write_text(STUDY.format(primary=secret.replace("db-2", "db-1"), replica=secret))
 
-    loaded = load_study(str(file))
+    loaded = open_study(str(file))
 
     assert "hush" not in repr(loaded.study)
     assert loaded.secrets[shown] == secret

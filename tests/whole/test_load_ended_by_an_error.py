@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dbdyno.conduct import conduct_study, load_study
+from dbdyno.conduct import conduct_study, open_study
 from dbdyno.design import plan
 from dbdyno.engine import find_engine
 from dbdyno.errors import StudyError
@@ -49,7 +49,7 @@ def written(tmp_path: Path, study: str = STUDY) -> Path:
 
 @pytest.mark.slow
 def test_a_window_ends_with_the_error_that_the_study_names(tmp_path: Path) -> None:
-    loaded, store = load_study(str(written(tmp_path))), Store(tmp_path / "store")
+    loaded, store = open_study(str(written(tmp_path))), Store(tmp_path / "store")
 
     outcome = conduct_study(
         loaded, plan(loaded.study), store, find_engine(), observe=lambda _: None
@@ -75,7 +75,7 @@ def test_a_window_ends_with_the_error_that_the_study_names(tmp_path: Path) -> No
 @pytest.mark.slow
 def test_outside_of_a_window_the_error_ends_the_run(tmp_path: Path) -> None:
     study = STUDY.replace('measure = "10 min"', 'warm_up = "10 min"\nmeasure = "1 s"')
-    loaded, store = load_study(str(written(tmp_path, study))), Store(tmp_path / "store")
+    loaded, store = open_study(str(written(tmp_path, study))), Store(tmp_path / "store")
 
     outcome = conduct_study(
         loaded, plan(loaded.study), store, find_engine(), observe=lambda _: None
@@ -89,11 +89,11 @@ def test_outside_of_a_window_the_error_ends_the_run(tmp_path: Path) -> None:
 def test_a_search_has_no_such_end(tmp_path: Path) -> None:
     study = STUDY.replace("clients = [1, 2]", 'clients = 1\nfind_max = { p99 = "10 ms" }')
     with pytest.raises(StudyError, match="`end-load` would leave a search without its window"):
-        load_study(str(written(tmp_path, study)))
+        open_study(str(written(tmp_path, study)))
 
 
 def test_cells_with_such_an_end_take_no_turns(tmp_path: Path) -> None:
     levels = "[factor.sync]\na = { settings = { cache_size = 1 } }\nb = {}\n[workload]"
-    loaded = load_study(str(written(tmp_path, STUDY.replace("[workload]", levels))))
+    loaded = open_study(str(written(tmp_path, STUDY.replace("[workload]", levels))))
 
     assert plan(loaded.study).order == "runs"

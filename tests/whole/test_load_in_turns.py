@@ -1,4 +1,4 @@
-"""Turns against a real server: two sessions side by side, whose counts are the server's own, and
+"""Turns against a real server: two engines side by side, whose counts are the server's own, and
 connections that end in a pause."""
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from product import wait_until, wait_until_left, watch
 
-from dbdyno.engine import Session, find_engine, find_script, open_turns, run_engine, run_spec
+from dbdyno.engine import EngineInTurns, find_engine, find_script, open_turns, run_engine, run_spec
 from dbdyno.engine.process import Call
 from dbdyno.engine.script import script_path
 from dbdyno.model import Load, Record
@@ -68,10 +68,10 @@ def soon() -> int:
     return time.time_ns() + 60_000_000
 
 
-def test_two_sessions_turn_and_turn_about_lose_nothing(server: Server, tmp_path: Path) -> None:
+def test_two_engines_turn_and_turn_about_lose_nothing(server: Server, tmp_path: Path) -> None:
     before = server.database.counters()
     with ExitStack() as stack:
-        sessions: list[Session] = []
+        engines: list[EngineInTurns] = []
         for seed in (1, 2):
             opened = open_turns(
                 find_engine(),
@@ -79,12 +79,12 @@ def test_two_sessions_turn_and_turn_about_lose_nothing(server: Server, tmp_path:
                 listener=ignore,
                 log=tmp_path / f"{seed}.log",
             )
-            sessions.append(stack.enter_context(opened))
-        for session in sessions:
-            session.ready()
+            engines.append(stack.enter_context(opened))
+        for engine in engines:
+            engine.ready()
         order = [0, 1, 1, 0, 1, 0]
-        turns = [sessions[which].turn(soon(), 0.1, 0.5) for which in order]
-        outcomes = [session.end() for session in sessions]
+        turns = [engines[which].turn(soon(), 0.1, 0.5) for which in order]
+        outcomes = [engine.end() for engine in engines]
     summaries = [outcome.summary for outcome in outcomes if outcome.summary is not None]
     assert len(summaries) == 2 and all(outcome.failure is None for outcome in outcomes)
     events = sum(summary.total.events for summary in summaries)
@@ -109,12 +109,12 @@ def test_a_connection_that_ends_in_a_pause_is_made_anew_in_the_next_turn(
         spec_of(server, "run", "oltp_point_select", 1),
         listener=ignore,
         log=tmp_path / "engine.log",
-    ) as session:
-        session.ready()
-        first = session.turn(soon(), 0.1, 0.4)
+    ) as engine:
+        engine.ready()
+        first = engine.turn(soon(), 0.1, 0.4)
         end_sessions(server)
-        second = session.turn(soon(), 0.5, 0.5)
-        outcome = session.end()
+        second = engine.turn(soon(), 0.5, 0.5)
+        outcome = engine.end()
     assert outcome.failure is None and outcome.summary is not None
     assert first.total.errors == 0
     assert second.total.reconnects == CLIENTS
@@ -139,13 +139,13 @@ def test_clients_reconnect_in_the_lead_in_of_every_second_turn(
         listener=ignore,
         log=tmp_path / "engine.log",
         reconnect=2,
-    ) as session:
-        session.ready()
+    ) as engine:
+        engine.ready()
         turns, seen = [], []
         for _ in range(4):
-            turns.append(session.turn(soon(), 0.5, 0.3))
+            turns.append(engine.turn(soon(), 0.5, 0.3))
             seen.append(sessions_of_the_load())
-        outcome = session.end()
+        outcome = engine.end()
     assert outcome.failure is None and outcome.summary is not None
     assert [turn.total.reconnects for turn in turns] == [0, 0, CLIENTS, 0]
     assert [turn.measured.reconnects for turn in turns] == [0] * 4

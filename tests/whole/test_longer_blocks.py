@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dbdyno.conduct import StudyOutcome, conduct_study, load_study
+from dbdyno.conduct import StudyOutcome, conduct_study, open_study
 from dbdyno.conduct.planning import plan_study
 from dbdyno.engine import find_engine
 from dbdyno.report.analysis.analyse import analyse
@@ -40,7 +40,7 @@ baseline = { journal = "delete" }
 
 
 def carry_out(file: Path, store: Store) -> StudyOutcome:
-    loaded = load_study(str(file))
+    loaded = open_study(str(file))
     study, plan = plan_study(loaded.study, store)
     assert plan.order == "turns"
     assert study.design.twice == {}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dbdyno.conduct import conduct_study, load_study
+from dbdyno.conduct import conduct_study, open_study
 from dbdyno.design import plan
 from dbdyno.engine import find_engine
 from dbdyno.report.analysis.analyse import Analysis, analyse
@@ -70,7 +70,7 @@ def run(folder: Path, *, measure: str, blocks: int, turn: str, seed: int) -> Sto
     (folder / "same.lua").write_text(SCRIPT)
     file = folder / "unlike.toml"
     file.write_text(STUDY.format(measure=measure, blocks=blocks, turn=turn))
-    loaded = load_study(str(file))
+    loaded = open_study(str(file))
     store = Store(folder / "store")
     made = plan(loaded.study, seed=seed)
     assert made.order == "turns"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dbdyno.conduct import conduct_study, load_study
+from dbdyno.conduct import conduct_study, open_study
 from dbdyno.design import plan
 from dbdyno.engine import find_engine
 from dbdyno.store import Store
@@ -46,7 +46,7 @@ baseline = { journal = "ordered" }
 def test_each_cell_has_a_file_system_of_its_own(tmp_path: Path) -> None:
     file = tmp_path / "disks.toml"
     file.write_text(STUDY)
-    loaded = load_study(str(file))
+    loaded = open_study(str(file))
     made = plan(loaded.study, seed=5)
     assert made.order == "turns"
 

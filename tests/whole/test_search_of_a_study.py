@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import zstandard
 
-from dbdyno.conduct import conduct_study, load_study
+from dbdyno.conduct import conduct_study, open_study
 from dbdyno.design import plan
 from dbdyno.design.search import begin, joined, misses, next_rate
 from dbdyno.engine import find_engine
@@ -65,7 +65,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
     file = folder / "search.toml"
     file.write_text(STUDY)
     (folder / "asleep.lua").write_text(SCRIPT)
-    loaded = load_study(str(file))
+    loaded = open_study(str(file))
     made = plan(loaded.study, seed=5)
     assert made.order == "runs"
     store = Store(folder / "store")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from product import LIMIT_S, start, under_load, wait_until
 
-from dbdyno.conduct import conduct_study, load_study
+from dbdyno.conduct import conduct_study, open_study
 from dbdyno.design import plan
 from dbdyno.engine import find_engine
 from dbdyno.store import Store, StoredRun
@@ -48,7 +48,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, StoredRun]:
     folder = tmp_path_factory.mktemp("turns")
     file = folder / "turns.toml"
     file.write_text(STUDY)
-    loaded = load_study(str(file))
+    loaded = open_study(str(file))
     made = plan(loaded.study, seed=5)
     store = Store(folder / "store")
     assert made.order == "turns"

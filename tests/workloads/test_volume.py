@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dbdyno.conduct import load_study
+from dbdyno.conduct import open_study
 from dbdyno.conduct.volume import scripts_asked, volume_of
 from dbdyno.engine import find_engine, plan_scripts
 from dbdyno.engine.catalog import ScriptPage, script_pages
@@ -103,7 +103,7 @@ def own(folder: Path, text: str, options: dict[str, Option], *, run_code: bool) 
         'question = "How much?"\n[server.lite]\nprovision = "sqlite"\n'
         '[workload]\nscript = "mine"\n[load]\nclients = 1\nmeasure = "1 s"\n'
     )
-    with scripts_asked(load_study(str(file)), run_code=run_code):
+    with scripts_asked(open_study(str(file)), run_code=run_code):
         return volume_of(Cell({}, "sqlite", {}, "mine", options))
 
 

@@ -286,8 +286,8 @@ impl<'a> Dialled<'a> {
 
 /// The endpoint for connection `ordinal`, round-robin.
 pub(crate) fn endpoint_of(target: &ServerTarget, ordinal: u64) -> Result<&Endpoint, ConnectError> {
-    let turn = ordinal.checked_rem(target.endpoints.len() as u64).unwrap_or(0);
-    target.endpoints.get(turn as usize).ok_or_else(|| ConnectError::Unsupported {
+    let place = ordinal.checked_rem(target.endpoints.len() as u64).unwrap_or(0);
+    target.endpoints.get(place as usize).ok_or_else(|| ConnectError::Unsupported {
         address: "nowhere".into(),
         what: "the target has no endpoint".into(),
     })

@@ -23,4 +23,4 @@ pub use labels::LABELS_MAX;
 pub use message::{Failure, Interrupt, Message, ShardInterval};
 pub use plan::{Group, Plan};
 pub use shard::{Workload, run_shard};
-pub use shard_view::{OpenEvent, ShardView, Turn};
+pub use shard_view::{Go, OpenEvent, ShardView};

@@ -22,7 +22,7 @@ pub trait Workload {
     /// Why the run can't go on.
     fn initialise(&mut self, view: &mut ShardView) -> Result<(), Failure>;
 
-    /// Starts making clients; they become ready during calls of [`Self::turn`].
+    /// Starts making clients; they become ready during calls of [`Self::poll`].
     ///
     /// # Errors
     /// Why the run can't go on.
@@ -31,7 +31,7 @@ pub trait Workload {
     /// All clients are ready for their first event.
     fn ready(&self) -> bool;
 
-    /// The load has begun: every client asks for its first turn.
+    /// The load has begun: every client asks for its first event.
     ///
     /// # Errors
     /// Why the run can't go on.
@@ -41,7 +41,7 @@ pub trait Workload {
     ///
     /// # Errors
     /// Why the run can't go on.
-    fn turn(&mut self, view: &mut ShardView, timeout: Duration) -> Result<(), Failure>;
+    fn poll(&mut self, view: &mut ShardView, timeout: Duration) -> Result<(), Failure>;
 
     /// Runs a client that [`ShardView::due`] named.
     ///
@@ -136,6 +136,6 @@ fn run_clients<W: Workload>(view: &mut ShardView, workload: &mut W) -> Result<()
         }
         let now = view.now();
         let timeout = view.deadline().saturating_sub(now).min(LOOK_NS.max(view.pause_ns()));
-        workload.turn(view, Duration::from_nanos(timeout))?;
+        workload.poll(view, Duration::from_nanos(timeout))?;
     }
 }

@@ -33,7 +33,7 @@ fn pair(reactor: &mut Reactor) -> (Token, File) {
 }
 
 /// Runs the loop until `enough` returns true.
-fn turn(reactor: &mut Reactor, mut enough: impl FnMut(Token, EventKind) -> bool) {
+fn poll_until(reactor: &mut Reactor, mut enough: impl FnMut(Token, EventKind) -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while Instant::now() < deadline {
         reactor.wait(Duration::from_millis(10), &mut || 0).unwrap();
@@ -64,7 +64,7 @@ fn a_statement_goes_out_and_its_reply_comes_in() {
             assert_eq!(request, [round; 64]);
             peer.write_all(&request[..10]).unwrap();
             let mut got = Vec::new();
-            turn(&mut reactor, |_, kind| {
+            poll_until(&mut reactor, |_, kind| {
                 if let EventKind::Received(chunk) = kind {
                     got.extend_from_slice(chunk.bytes());
                 }
@@ -90,7 +90,7 @@ fn many_megabytes_pass_both_ways_in_order() {
         reactor.output(token).extend_from_slice(&sent);
         reactor.submit(token, 0);
         let (mut got, mut sent_events) = (Vec::new(), 0);
-        turn(&mut reactor, |_, kind| {
+        poll_until(&mut reactor, |_, kind| {
             match kind {
                 EventKind::Received(chunk) => got.extend_from_slice(chunk.bytes()),
                 EventKind::Sent => sent_events += 1,
@@ -115,7 +115,7 @@ fn more_sockets_than_buffers_all_get_their_bytes() {
             peer.write_all(&vec![7; 9_000 + index]).unwrap();
         }
         let mut got = vec![0; peers.len()];
-        turn(&mut reactor, |token, kind| {
+        poll_until(&mut reactor, |token, kind| {
             if let EventKind::Received(chunk) = kind {
                 got[token as usize] += chunk.bytes().len();
             }
@@ -130,14 +130,14 @@ fn a_peer_that_leaves_is_reported_and_its_token_used_again_safely() {
         let mut reactor = Reactor::new(*choice).unwrap();
         let (first, peer) = pair(&mut reactor);
         drop(peer);
-        turn(&mut reactor, |token, kind| {
+        poll_until(&mut reactor, |token, kind| {
             assert_eq!(token, first);
             matches!(kind, EventKind::Closed(_))
         });
         reactor.remove(first);
         let (second, mut peer) = pair(&mut reactor);
         peer.write_all(b"hello").unwrap();
-        turn(&mut reactor, |token, kind| {
+        poll_until(&mut reactor, |token, kind| {
             assert_eq!(token, second);
             matches!(kind, EventKind::Received(chunk) if chunk.bytes() == b"hello")
         });

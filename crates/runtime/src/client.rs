@@ -10,7 +10,7 @@ pub enum Waiting {
     /// For the load to begin.
     Begin,
     /// For its next event.
-    Turn,
+    Event,
     /// For time to pass.
     Sleep,
     /// For a reply on the slot.

@@ -30,7 +30,7 @@ pub enum Wake {
     /// Its pause is over.
     Slept,
     /// Its event begins; `false`: the load has ended.
-    Turn(bool),
+    Event(bool),
     /// The runtime has ended it: its connection is lost and the load is over.
     Ended,
 }
@@ -109,7 +109,7 @@ impl Runtime {
     /// The next of [`Self::runnable`], if its event begins or the load has ended.
     pub fn next_runnable(&mut self, view: &mut ShardView) -> Option<Woken> {
         let client = self.runnable.pop_front()?;
-        self.take_turn(view, client)
+        self.ask_again(view, client)
     }
 
     /// Wakes a client that [`ShardView::due`] named; `None`: it goes on waiting.
@@ -118,7 +118,7 @@ impl Runtime {
     /// A failure that ends the run.
     pub fn wake(&mut self, view: &mut ShardView, client: u32) -> Result<Option<Woken>, Failure> {
         match self.clients[client as usize].waiting {
-            Waiting::Turn => Ok(self.take_turn(view, client)),
+            Waiting::Event => Ok(self.ask_again(view, client)),
             Waiting::Sleep => Ok(Some(Woken { client, why: Wake::Slept })),
             Waiting::Planned(slot) => Ok(self.planned(view, slot)),
             Waiting::Reconnect(slot) => Ok(self.try_again(view, client, slot)),

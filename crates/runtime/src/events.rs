@@ -1,6 +1,6 @@
 //! A client's events: turns, restarts, pauses and the client's end.
 
-use engine::{Message, OpenEvent, ShardView, Turn};
+use engine::{Go, Message, OpenEvent, ShardView};
 
 use crate::client::Waiting;
 use crate::drive::{Wake, Woken};
@@ -19,7 +19,7 @@ pub enum Step {
     Stop,
     /// It begins the event.
     Start,
-    /// It waits, and is woken with [`Wake::Turn`].
+    /// It waits, and is woken with [`Wake::Event`].
     Wait,
 }
 
@@ -52,7 +52,7 @@ impl Runtime {
 
     /// Ends the client's event and begins the next one, unless the load has ended.
     #[inline]
-    pub fn next_turn(&mut self, view: &mut ShardView, id: u32) -> Step {
+    pub fn next_event(&mut self, view: &mut ShardView, id: u32) -> Step {
         let now = view.now();
         let finished = self.finish_event(view, id, now);
         let alone = self.clients.len() <= 2;
@@ -62,46 +62,46 @@ impl Runtime {
         client.slice += 1;
         let think_ns = if finished { view.think_ns(group) } else { 0 };
         if think_ns > 0 {
-            client.waiting = Waiting::Turn;
+            client.waiting = Waiting::Event;
             view.think_until(id, now + think_ns);
             return Step::Wait;
         }
         if in_process && !alone && client.slice > SLICE_EVENTS {
-            client.waiting = Waiting::Turn;
+            client.waiting = Waiting::Event;
             self.runnable.push_back(id);
             return Step::Wait;
         }
-        match view.turn(id, group, now) {
-            Turn::Start { intended_ns } => {
+        match view.next_event(id, group, now) {
+            Go::Start { intended_ns } => {
                 client.event = Some(OpenEvent { intended_ns, start_ns: now, label: group });
                 Step::Start
             }
-            Turn::Stop => {
+            Go::Stop => {
                 client.stopped = true;
                 Step::Stop
             }
-            Turn::Wait => {
-                client.waiting = Waiting::Turn;
+            Go::Wait => {
+                client.waiting = Waiting::Event;
                 Step::Wait
             }
         }
     }
 
     /// Asks again for the next event of a client that waited for it.
-    pub(crate) fn take_turn(&mut self, view: &mut ShardView, id: u32) -> Option<Woken> {
+    pub(crate) fn ask_again(&mut self, view: &mut ShardView, id: u32) -> Option<Woken> {
         let now = view.now();
         let client = &mut self.clients[id as usize];
-        if client.waiting != Waiting::Turn {
+        if client.waiting != Waiting::Event {
             return None;
         }
         let group = usize::from(client.group);
-        let begins = match view.turn(id, group, now) {
-            Turn::Wait => return None,
-            Turn::Stop => {
+        let begins = match view.next_event(id, group, now) {
+            Go::Wait => return None,
+            Go::Stop => {
                 client.stopped = true;
                 false
             }
-            Turn::Start { intended_ns } => {
+            Go::Start { intended_ns } => {
                 client.event = Some(OpenEvent { intended_ns, start_ns: now, label: group });
                 if view.is_open(group) {
                     view.recorder().lag.record(now.saturating_sub(intended_ns));
@@ -109,7 +109,7 @@ impl Runtime {
                 true
             }
         };
-        Some(Woken { client: id, why: Wake::Turn(begins) })
+        Some(Woken { client: id, why: Wake::Event(begins) })
     }
 
     /// Starts the event now; one that waited in the open loop keeps its intended start.

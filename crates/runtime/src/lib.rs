@@ -1,7 +1,7 @@
 //! The connection runtime: clients and their connections on one thread, whatever runs the clients.
 //!
 //! A workload makes requests for a client ([`Runtime::query`], [`Runtime::connect`],
-//! [`Runtime::next_turn`], …). Each returns a [`Conclusion`] at once, or [`Runtime::next`] later
+//! [`Runtime::next_event`], …). Each returns a [`Conclusion`] at once, or [`Runtime::next`] later
 //! returns which client continues and why ([`Woken`]). The runtime handles sockets, replies, lost
 //! connections, pipelines, error policies and loaders. It treats SQL as text and knows no scripting
 //! language: `script` runs Lua on it, and a workload in Rust takes about thirty lines

@@ -24,7 +24,7 @@ impl Pings {
             let slot = self.runtime.connections_of(client)[0];
             match self.runtime.query(view, slot, b"SELECT 1") {
                 Ok(Conclusion::Later) => return,
-                _ => step = self.runtime.next_turn(view, client),
+                _ => step = self.runtime.next_event(view, client),
             }
         }
         if step == Step::Stop {
@@ -35,8 +35,8 @@ impl Pings {
     fn woken(&mut self, view: &mut ShardView, Woken { client, why }: Woken) {
         self.runtime.runs(client);
         let step = match why {
-            Wake::Turn(true) => Step::Start,
-            Wake::Concluded(..) => self.runtime.next_turn(view, client),
+            Wake::Event(true) => Step::Start,
+            Wake::Concluded(..) => self.runtime.next_event(view, client),
             _ => Step::Stop,
         };
         self.go_on(view, client, step);
@@ -67,13 +67,13 @@ impl Workload for Pings {
     fn begin(&mut self, view: &mut ShardView) -> Result<(), Failure> {
         for client in 1..=self.clients {
             assert_eq!(self.runtime.waiting(client), Waiting::Begin);
-            let step = self.runtime.next_turn(view, client);
+            let step = self.runtime.next_event(view, client);
             self.go_on(view, client, step);
         }
         Ok(())
     }
 
-    fn turn(&mut self, view: &mut ShardView, timeout: Duration) -> Result<(), Failure> {
+    fn poll(&mut self, view: &mut ShardView, timeout: Duration) -> Result<(), Failure> {
         self.runtime.wait(view, timeout)?;
         while let Some(woken) = self.runtime.next(view)? {
             self.woken(view, woken);

@@ -312,7 +312,7 @@ mod tests {
     fn what_was_freed_is_used_again() {
         let mut arena = Arena::default();
         let mut chunks = 0;
-        for turn in 0..20 {
+        for round in 0..20 {
             for size in 1..=LARGEST {
                 // SAFETY: just made.
                 unsafe {
@@ -321,7 +321,7 @@ mod tests {
                     arena.free(block, size);
                 }
             }
-            if turn == 0 {
+            if round == 0 {
                 chunks = arena.chunks.len();
             }
         }

@@ -11,7 +11,7 @@ use mlua_sys as ffi;
 use record::FatalKind;
 use runtime::fault;
 
-use crate::api::life::flush_line;
+use crate::api::output::flush_line;
 use crate::config::{Config, Figures};
 use crate::host::{prepare_coroutine, with};
 use crate::lua;

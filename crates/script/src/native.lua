@@ -22,7 +22,7 @@ local draw_bits = cast("uint64_t (*)(void)", natives.uniform_uint64)
 local draw_pattern = cast("const char *(*)(const char *, size_t)", natives.pattern)
 local draw_text = cast("const char *(*)(double, double, size_t *)", natives.text)
 local fill_pattern = cast("void (*)(const char *, char *, size_t)", natives.fill_pattern)
-local next_turn = cast("int (*)(void)", natives.next_turn)
+local ask_next = cast("int (*)(void)", natives.next_event)
 local append_row = cast("int (*)(uint32_t, const char *, size_t)", natives.append_row)
 
 local random = {}
@@ -52,14 +52,14 @@ function random.varstring(least, most)
 end
 
 -- Ends the current event and begins the next one, unless the load has ended.
-local TURN_START, TURN_WAIT = 1, 2
+local GO_START, GO_WAIT = 1, 2
 
 local function next_event()
-  local turn = next_turn()
-  if turn == TURN_WAIT then
+  local go = ask_next()
+  if go == GO_WAIT then
     return suspend()
   end
-  return turn == TURN_START
+  return go == GO_START
 end
 
 -- Rows of bulk inserts.

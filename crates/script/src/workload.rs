@@ -125,7 +125,7 @@ impl ScriptWorkload {
     fn finish_by(&self, view: &mut ShardView, name: &'static str, figures: Option<&Figures>) {
         let outcome = self.run_hook(view, name, figures);
         let _entered = self.enter(view);
-        api::life::flush_line();
+        api::output::flush_line();
         if let Err(failure) = outcome {
             with_view(|host, view| host.report_callback(view, name, failure));
         }
@@ -259,7 +259,7 @@ fn go_on(Woken { client, why }: Woken) -> Result<(), Failure> {
             Wake::Connected(slot) => api::push_connection(thread, slot),
             Wake::NotConnected => ffi::lua_pushboolean(thread, 0),
             Wake::Slept => ffi::lua_pushboolean(thread, 1),
-            Wake::Turn(begins) => ffi::lua_pushboolean(thread, c_int::from(begins)),
+            Wake::Event(begins) => ffi::lua_pushboolean(thread, c_int::from(begins)),
             Wake::Ended => {
                 forget_coroutine(client);
                 return Ok(());
@@ -333,7 +333,7 @@ impl Workload for ScriptWorkload {
         Ok(())
     }
 
-    fn turn(&mut self, view: &mut ShardView, timeout: Duration) -> Result<(), Failure> {
+    fn poll(&mut self, view: &mut ShardView, timeout: Duration) -> Result<(), Failure> {
         let _entered = self.enter(view);
         wait(timeout)?;
         for _ in 0..with(|host| host.runtime.runnable()) {

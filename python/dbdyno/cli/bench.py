@@ -14,7 +14,7 @@ import click
 from dbdyno.cli.bench_progress import BenchProgress
 from dbdyno.cli.bench_text import (
     error_codes,
-    loads_text,
+    fills_text,
     print_run,
     print_sides,
     print_warnings,
@@ -257,7 +257,7 @@ def prepare(
     wanted: Prepare = "replace" if replace else "new"
     plan = BenchPlan(url, script, options, load, seed, prepare=wanted)
     loads, warnings = prepare_tables(plan, find_engine(), observe=BenchProgress(load).show)
-    say(f"tables         {loads_text(loads)}" if loads else "done; no table to verify")
+    say(f"tables         {fills_text(loads)}" if loads else "done; no table to verify")
     print_warnings(warnings)
 
 

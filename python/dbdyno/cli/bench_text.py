@@ -11,7 +11,7 @@ from dbdyno.cli.text import count, latency
 from dbdyno.conduct.bench import BenchPlan, BenchResult
 from dbdyno.formats.passwords import without_password
 from dbdyno.formats.quantities import format_duration
-from dbdyno.model import EngineWarning, StepSummary, TableLoad, named_shards
+from dbdyno.model import EngineWarning, StepSummary, TableFill, named_shards
 
 
 def error_codes(summary: StepSummary) -> str:
@@ -45,7 +45,7 @@ def print_run(result: BenchResult) -> None:
     reactor = "" if result.reactor == "none" else f", {result.reactor}"
     lines.append(("engine", f"{processes}, {shards}{reactor}"))
     if result.loads:
-        lines.insert(0, ("tables", loads_text(result.loads)))
+        lines.insert(0, ("tables", fills_text(result.loads)))
     for name, value in lines:
         say(f"{name:<14} {value}")
     print_warnings(result.warnings)
@@ -59,7 +59,7 @@ def print_warnings(warnings: Sequence[EngineWarning]) -> None:
             say(f"hint: {warning.hint}", err=True)
 
 
-def loads_text(loads: Sequence[TableLoad]) -> str:
+def fills_text(loads: Sequence[TableFill]) -> str:
     """Tables that arrived as sent; the others are warnings."""
     fine = [load for load in loads if load.rows == load.sent]
     rows = sum(load.sent or 0 for load in fine)

@@ -16,7 +16,7 @@ from dbdyno.cli.options import Duration, json_option, scale_option, store_option
 from dbdyno.cli.progress import shower
 from dbdyno.cli.terminal import error_console, say, say_json
 from dbdyno.collect import environment_id, host_facts
-from dbdyno.conduct import conduct_study, load_study
+from dbdyno.conduct import conduct_study, open_study
 from dbdyno.conduct.calibrate import BLOCKS, calibration
 from dbdyno.conduct.ending import error_of
 from dbdyno.conduct.foreseen import workplace
@@ -57,7 +57,7 @@ def calibrate(study: str, scale: str | None, time_s: float, store: Path, as_json
     two cells that studies of some length would find. Of all this, only the noise is kept, in the
     store: `check` and `run` tell by it what change a study of this workload would see.
     """
-    asked = load_study(study, scale=scale, run_code=True)
+    asked = open_study(study, scale=scale, run_code=True)
     loaded = calibration(asked, measured_s=time_s)
     with scratch_folder("calibrate") as folder:
         noise = _measure(loaded, Store(folder / "store"))

@@ -28,9 +28,9 @@ from dbdyno.conduct.fault_rules import fault_words
 from dbdyno.conduct.foreseen import can_be_foreseen, foreseen
 from dbdyno.conduct.left_out import lacking_cells
 from dbdyno.conduct.level_loads import changed_loads
-from dbdyno.conduct.load import load_study, scale_reason
 from dbdyno.conduct.load_keys import passed_on
 from dbdyno.conduct.needs import this_machine
+from dbdyno.conduct.opening import open_study, scale_reason
 from dbdyno.conduct.planning import plan_study
 from dbdyno.conduct.sampling import missing_sources
 from dbdyno.conduct.volume import scripts_asked
@@ -102,7 +102,7 @@ def check(
     """
     held, asked = Store(store), nullcontext() if run_code or servers else programs_not_asked()
     with asked, provisions_remembered(), ExitStack() as context:
-        file = load_study(study, scale=scale, collect=collect, run_code=run_code)
+        file = open_study(study, scale=scale, collect=collect, run_code=run_code)
         context.enter_context(scripts_asked(file, run_code=run_code))
         loaded, plan = plan_study(file.study, held, seed=seed, blocks=blocks)
         file = replace(file, study=loaded)

@@ -17,8 +17,8 @@ from dbdyno.cli.options import json_option, store_option
 from dbdyno.cli.run import Way, carry_out, raise_failures
 from dbdyno.cli.terminal import say, say_json
 from dbdyno.cli.text import fold, width
-from dbdyno.conduct import bundled_studies, load_study
-from dbdyno.conduct.load import SMALL
+from dbdyno.conduct import bundled_studies, open_study
+from dbdyno.conduct.opening import SMALL
 from dbdyno.conduct.planning import plan_study
 from dbdyno.design import design_digest
 from dbdyno.errors import InterruptedRunError, LabError, NotValidError, StoreError, UsageError
@@ -110,7 +110,7 @@ def _answer(name: str, scale: str, store: Store, catalogue: Path | None) -> Answ
     began = time.monotonic()
     answer: Answer | None = None
     try:
-        loaded = load_study(name, scale=scale, run_code=True)
+        loaded = open_study(name, scale=scale, run_code=True)
         study, plan = plan_study(loaded.study, store)
         outcome, written = carry_out(replace(loaded, study=study), plan, Way(name, store))
         runs = store.study(outcome.folder).survey().runs.values()

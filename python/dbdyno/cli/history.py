@@ -90,10 +90,10 @@ def history(
     # Statistics and Arrow take a second to import: only who asks pays for it.
     from dbdyno.report.analysis.history import histories
     from dbdyno.report.analysis.history_series import Asked
-    from dbdyno.report.analysis.sessions import sessions_of
+    from dbdyno.report.analysis.study_points import study_points
 
     asked = Asked(metric, by, anchor, cell, clients, last, smallest_effect)
-    computed = histories(sessions_of(Store(store), studies, metric), asked)
+    computed = histories(study_points(Store(store), studies, metric), asked)
     if out is not None:
         from dbdyno.report.page.history_page import write_history
 
@@ -172,7 +172,7 @@ def _write_studies(computed: Histories, file: Path) -> dict[tuple[int, int], str
     written: dict[tuple[int, int], str] = {}
     files = 0
     for place, series, change in _changes(computed):
-        neighbours = [series.places[change.index + step].session for step in (-1, 0)]
+        neighbours = [series.places[change.index + step].entry for step in (-1, 0)]
         made = confirmation(neighbours[0], neighbours[1], primary)
         if isinstance(made, str):
             written[place, change.index] = f"no study to confirm it: {made}"
@@ -252,14 +252,14 @@ def _document(computed: Histories, written: dict[tuple[int, int], str]) -> dict[
 
 
 def _point(name: str, place: Place, outlier: bool) -> dict[str, object]:
-    session = place.session
+    entry = place.entry
     return {
         "point": name,
-        "study": session.side.name,
-        "cell": dict(session.levels),
-        "server": session.kind,
-        "version": session.version,
-        "began_unix_s": session.began_unix_s,
+        "study": entry.side.name,
+        "cell": dict(entry.levels),
+        "server": entry.kind,
+        "version": entry.version,
+        "began_unix_s": entry.began_unix_s,
         "value": place.value,
         "value_95": None if place.low is None else [place.low, place.high],
         "blocks": place.blocks,

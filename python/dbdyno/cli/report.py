@@ -42,9 +42,9 @@ def report(study: str, store: Path, out: Path | None, pictures: bool) -> None:
         say(write_report(Store(store), study, out, pictures=pictures).page)
         return
     # Reading studies takes as long to import as drawing does.
-    from dbdyno.conduct.resume import load_measured
+    from dbdyno.conduct.resume import open_measured
 
-    found = load_measured(study, Store(store))
+    found = open_measured(study, Store(store))
     written = write_report(Store(store), found.folder, out, asked=found.study, pictures=pictures)
     say(written.page)
 

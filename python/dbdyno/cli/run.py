@@ -25,12 +25,12 @@ from dbdyno.cli.progress import shower
 from dbdyno.cli.report import write_report
 from dbdyno.cli.terminal import error_console, say, say_json
 from dbdyno.cli.text import sees
-from dbdyno.conduct import StudyOutcome, conduct_study, load_study
+from dbdyno.conduct import StudyOutcome, conduct_study, open_study
 from dbdyno.conduct.ending import error_of
 from dbdyno.conduct.foreseen import foreseen
-from dbdyno.conduct.load import scale_reason
+from dbdyno.conduct.opening import scale_reason
 from dbdyno.conduct.planning import longer, plan_study
-from dbdyno.conduct.resume import load_unfinished
+from dbdyno.conduct.resume import open_unfinished
 from dbdyno.conduct.tool import provisions_of
 from dbdyno.conduct.volume import scripts_asked
 from dbdyno.design import plan as make_plan
@@ -103,7 +103,7 @@ def run(
     more blocks than it holds go on where they ended. Baseline, primary figure, charts and wording
     are taken from the file as it is.
     """
-    loaded = load_study(study, scale=scale, collect=collect, run_code=True)
+    loaded = open_study(study, scale=scale, collect=collect, run_code=True)
     reason = scale_reason(loaded.study, scale)
     if reason:
         say(reason, err=True)
@@ -125,7 +125,7 @@ def run(
 @json_option
 def quickstart(store: Path, out: Path | None, pictures: bool, again: bool, as_json: bool) -> None:
     """Measure what SQLite's settings cost, in two minutes."""
-    loaded = load_study(QUICKSTART, run_code=True)
+    loaded = open_study(QUICKSTART, run_code=True)
     held = Store(store)
     decided, plan = plan_study(loaded.study, held, again=again)
     _carry_out(
@@ -147,7 +147,7 @@ def resume(study: str, store: Path, out: Path | None, pictures: bool, as_json: b
     STUDY is its name in the store, or its file. Only what is missing, failed or was interrupted
     is run.
     """
-    loaded, plan = load_unfinished(study, Store(store))
+    loaded, plan = open_unfinished(study, Store(store))
     _carry_out(
         loaded,
         plan,

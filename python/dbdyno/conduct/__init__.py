@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         RunStarted,
         StudyStarted,
     )
-    from dbdyno.conduct.load import load_study
+    from dbdyno.conduct.opening import open_study
     from dbdyno.conduct.study import StudyOutcome, conduct_study
 
 __all__ = [
@@ -42,7 +42,7 @@ __all__ = [
     "StudyStarted",
     "bundled_studies",
     "conduct_study",
-    "load_study",
+    "open_study",
 ]
 
 _PLACES = {
@@ -60,7 +60,7 @@ _PLACES = {
     "RunsRecovered": "events",
     "StudyStarted": "events",
     "bundled_studies": "bundled",
-    "load_study": "load",
+    "open_study": "opening",
     "StudyOutcome": "study",
     "conduct_study": "study",
 }

@@ -35,7 +35,7 @@ from dbdyno.model import (
     Option,
     Plan,
     StepSummary,
-    TableLoad,
+    TableFill,
 )
 from dbdyno.model.study import BY_URL
 from dbdyno.servers import Server, open_server
@@ -83,7 +83,7 @@ class BenchResult:
     shards: int
     """Of all processes."""
     shards_bound: bool
-    loads: tuple[TableLoad, ...]
+    loads: tuple[TableFill, ...]
     """Tables that were looked at after `prepare`."""
     warnings: tuple[EngineWarning, ...]
     failure: LabError | None
@@ -122,7 +122,7 @@ def bench(
 
 def prepare_tables(
     bench_plan: BenchPlan, engine: Engine, *, observe: Observer
-) -> tuple[tuple[TableLoad, ...], tuple[EngineWarning, ...]]:
+) -> tuple[tuple[TableFill, ...], tuple[EngineWarning, ...]]:
     """Loads the script's tables and measures nothing: what was loaded, and what to know of it."""
     handling = Handling(bench_plan.prepare, cleanup=False)
     with _conducted(bench_plan, engine, observe, handling, None, measured=False) as call:

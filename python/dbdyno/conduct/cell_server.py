@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from dbdyno.conduct.connection import wants_tls
-from dbdyno.conduct.load import c_function_files
+from dbdyno.conduct.opening import c_function_files
 from dbdyno.conduct.proxy import proxy_wish
 from dbdyno.formats.study_secrets import with_passwords
 from dbdyno.model import Cell

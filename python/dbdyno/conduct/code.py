@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from dbdyno.conduct.load import study_script_path, study_scripts
+from dbdyno.conduct.opening import study_script_path, study_scripts
 from dbdyno.conduct.proxy import program_of_proxy
 from dbdyno.conduct.tool import tool_of
 from dbdyno.design import cells

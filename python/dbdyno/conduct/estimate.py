@@ -84,10 +84,10 @@ def run_time_s(run: PlannedRun, load: Load) -> float:
     if servers > 1:
         set_up_s *= servers
         verify_s *= 1 + 2 * servers  # All are compared after loading and after the load.
-    load_s = data.load_s + data.rows / rows_per_s + verify_s
+    fill_s = data.fill_s + data.rows / rows_per_s + verify_s
     steps_s = sum(step.clients * data.client_s for step in run.steps)
     steps_s += len(run.steps) * (step_time_s(load, data) + data.step_s)
-    return set_up_s + load_s + steps_s
+    return set_up_s + fill_s + steps_s
 
 
 def _between_turns_s(study: Study, plan: Plan) -> float:

@@ -23,7 +23,7 @@ from dbdyno.conduct.code import own_scripts
 from dbdyno.conduct.connection import missing_for_connections, run_target, wants_tls
 from dbdyno.conduct.left_out import lacking_cells, why_nothing_to_run
 from dbdyno.conduct.level_loads import load_path
-from dbdyno.conduct.load import study_script_path, study_scripts
+from dbdyno.conduct.opening import study_script_path, study_scripts
 from dbdyno.conduct.preflight import limits, require
 from dbdyno.conduct.proxy import program_of_proxy
 from dbdyno.conduct.room import most_clients, require_room

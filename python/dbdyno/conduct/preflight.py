@@ -92,7 +92,7 @@ def limits(
         yield _files(plan, "fewer clients")
         return
     if spec.get("command", "run") != "run":
-        yield _to_load(plan, capacity)
+        yield _to_fill(plan, capacity)
         return
     yield Limit(
         "connections",
@@ -132,7 +132,7 @@ def _files(plan: EnginePlan, cure: str) -> Limit:
     )
 
 
-def _to_load(plan: EnginePlan, capacity: Capacity) -> Limit:
+def _to_fill(plan: EnginePlan, capacity: Capacity) -> Limit:
     there = f", {capacity.basis}" if capacity.basis else ""
     return Limit(
         "loaders",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dbdyno.conduct.bundled import bundled_studies
-from dbdyno.conduct.load import load_study
+from dbdyno.conduct.opening import open_study
 from dbdyno.conduct.planning import as_begun
 from dbdyno.design import plan as make_plan
 from dbdyno.errors import UsageError
@@ -25,7 +25,7 @@ class Measured:
     folder: str
 
 
-def load_measured(name: str, store: Store) -> Measured:
+def open_measured(name: str, store: Store) -> Measured:
     """The study file `name` and the newest runs of the same measurement, whatever the analysis
     asks.
 
@@ -44,7 +44,7 @@ def load_measured(name: str, store: Store) -> Measured:
     )
 
 
-def load_unfinished(name: str, store: Store) -> tuple[StudyFile, Plan]:
+def open_unfinished(name: str, store: Store) -> tuple[StudyFile, Plan]:
     """The study file and plan to resume; `name` is a study of the store, or a study's file.
 
     Raises `UsageError` if the store holds no such study, or the file has changed.
@@ -73,7 +73,7 @@ def _planned(
 ) -> tuple[StudyFile, Plan]:
     """The plan a file has now, with the recorded scale, seed and length; for a study that may stop
     early, with its greatest length. `folder`: of the file that it is a copy of."""
-    loaded = load_study(
+    loaded = open_study(
         str(file),
         scale=recorded.scale,
         called=recorded.study,

@@ -18,8 +18,8 @@ from dbdyno.conduct.batch import conduct_batch
 from dbdyno.conduct.cell_server import open_cell_server
 from dbdyno.conduct.events import CellsLeftOut, Observer, RunsRecovered, StudyStarted
 from dbdyno.conduct.left_out import lacking_cells, runs_without, why_nothing_to_run
-from dbdyno.conduct.load import study_script_path, study_scripts
 from dbdyno.conduct.load_hosts import open_load_hosts
+from dbdyno.conduct.opening import study_script_path, study_scripts
 from dbdyno.conduct.refusals import Refusals
 from dbdyno.conduct.sampling import own_collectors
 from dbdyno.conduct.setting import Setting

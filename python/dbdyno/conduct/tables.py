@@ -8,10 +8,10 @@ from itertools import chain
 from typing import Literal
 
 from dbdyno.conduct.ending import raise_failure
-from dbdyno.conduct.verify import load_warnings, verify_others, verify_tables
+from dbdyno.conduct.verify import fill_warnings, verify_others, verify_tables
 from dbdyno.engine import Outcome
 from dbdyno.errors import StatementError
-from dbdyno.model import Cell, EngineWarning, Load, Loaded, Option, Progress, TableLoad
+from dbdyno.model import Cell, EngineWarning, Load, Loaded, Option, Progress, TableFill
 from dbdyno.servers import Server, Source, parse_provision
 
 Prepare = Literal["no", "new", "replace"]
@@ -43,7 +43,7 @@ class CellTables:
     call: Callable[[str, str, str, Mapping[str, Option]], Outcome]
     """Calls the engine: name of the call, command, script, the script's options."""
     warn: Callable[[EngineWarning], None]
-    loads: list[TableLoad] = field(default_factory=list)
+    loads: list[TableFill] = field(default_factory=list)
     """Tables that were verified."""
 
     def make(self) -> Mapping[str, Sequence[Loaded]]:
@@ -75,7 +75,7 @@ class CellTables:
         known = list(chain.from_iterable(loaded.values()))
         self.loads += verify_others("prepare", self.server.database.tables(), known, asked, look)
         self.server.check()
-        for warning in load_warnings(self.loads):
+        for warning in fill_warnings(self.loads):
             self.warn(warning)
 
     def needs_verifying(self, loaded: Mapping[str, Sequence[Loaded]]) -> bool:

@@ -22,7 +22,7 @@ from dbdyno.conduct.freezing import frozen
 from dbdyno.conduct.run import Run
 from dbdyno.design.batches import turns_of
 from dbdyno.design.turns import CANARIES_APART_S, turn_orders
-from dbdyno.engine import Session, Speedometer, open_speedometer, open_turns
+from dbdyno.engine import EngineInTurns, Speedometer, open_speedometer, open_turns
 from dbdyno.errors import InterruptedRunError, LabError
 from dbdyno.model import Canary, Step, Turn, TurnResult
 from dbdyno.store import response_figures_ns
@@ -43,7 +43,7 @@ class _Cell:
 
     run: Run
     step: Step
-    engine: Session
+    engine: EngineInTurns
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ def _explained(run: Run) -> Iterator[None]:
         raise cause(error, run.served.server) from error
 
 
-def _open(run: Run, step: Step) -> AbstractContextManager[Session]:
+def _open(run: Run, step: Step) -> AbstractContextManager[EngineInTurns]:
     name, setting, logs = f"step-{step.index}", run.identity.setting, run.identity.writer.logs
     spec = run.engine.spec(step)
     run.engine.keep_spec(name, spec)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from dbdyno.errors import ServerError
-from dbdyno.model import EngineWarning, Loaded, Progress, TableLoad, Verify
+from dbdyno.model import EngineWarning, Loaded, Progress, TableFill, Verify
 from dbdyno.servers import Contents
 
 
@@ -32,7 +32,7 @@ def verify_tables(
     look: Look,
     *,
     observe: Callable[[Progress], None] = _unobserved,
-) -> Iterator[TableLoad]:
+) -> Iterator[TableFill]:
     """The check of each table that `command` has loaded; one that can't be read says why."""
     tables = tuple(loaded) if verify != "none" else ()
     total, done = sum(table.rows for table in tables), 0
@@ -45,7 +45,7 @@ def verify_tables(
 
 def verify_others(
     command: str, tables: Mapping[str, str], loaded: Iterable[Loaded], verify: Verify, look: Look
-) -> Iterator[TableLoad]:
+) -> Iterator[TableFill]:
     """Existing tables that bulk inserts did not fill."""
     known = {_plain(table.table) for table in loaded}
     for table, in_statements in tables.items():
@@ -59,30 +59,30 @@ def _plain(table: str) -> str:
     return ".".join(part.strip(' "`') for part in table.split(".")).lower()
 
 
-def _look_at(command: str, table: str, sent: int | None, verify: Verify, look: Look) -> TableLoad:
+def _look_at(command: str, table: str, sent: int | None, verify: Verify, look: Look) -> TableFill:
     begin = time.monotonic()
     try:
         found = look(table, checksum=verify == "checksums")
     except ServerError as error:
         took_s = time.monotonic() - begin
-        return TableLoad(command, table, sent, took_s=took_s, problem=error.message)
+        return TableFill(command, table, sent, took_s=took_s, problem=error.message)
     took_s = time.monotonic() - begin
-    return TableLoad(command, table, sent, found.rows, found.checksum, took_s)
+    return TableFill(command, table, sent, found.rows, found.checksum, took_s)
 
 
-def load_warnings(loads: Iterable[TableLoad]) -> Iterator[EngineWarning]:
+def fill_warnings(fills: Iterable[TableFill]) -> Iterator[EngineWarning]:
     """Warnings about tables that differ from what was sent."""
-    for load in loads:
-        if load.problem is not None:
+    for fill in fills:
+        if fill.problem is not None:
             yield EngineWarning(
                 "not-verified",
-                f"`{load.table}` could not be read after loading: {load.problem}",
+                f"`{fill.table}` could not be read after loading: {fill.problem}",
                 "without `verify` tables are not read",
             )
-        elif load.sent is not None and load.rows != load.sent:
+        elif fill.sent is not None and fill.rows != fill.sent:
             yield EngineWarning(
                 "rows",
-                f"`{load.table}` has {load.rows:,} rows; bulk inserts sent {load.sent:,}",
+                f"`{fill.table}` has {fill.rows:,} rows; bulk inserts sent {fill.sent:,}",
                 "the script itself, a trigger, another client or earlier rows made the "
                 "difference; without `verify` tables are not read",
             )

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
 
-from dbdyno.conduct.load import study_scripts
+from dbdyno.conduct.opening import study_scripts
 from dbdyno.conduct.sysbench_scripts import sysbench_volume
 from dbdyno.engine import find_engine, plan_scripts, run_spec
 from dbdyno.engine.script import find_script, is_shipped, script_path

@@ -9,10 +9,10 @@ from dbdyno.lazy import on_demand
 if TYPE_CHECKING:
     from dbdyno.engine.binary import Engine, find_engine
     from dbdyno.engine.hosts import HOST_METRICS, LoadHosts
+    from dbdyno.engine.in_turns import EngineInTurns, open_turns
     from dbdyno.engine.plan import plan_engine, plan_scripts, spec_of_clients
     from dbdyno.engine.process import Outcome, run_engine
     from dbdyno.engine.script import find_script, known_scripts
-    from dbdyno.engine.session import Session, open_turns
     from dbdyno.engine.spec import at_rate, run_spec
     from dbdyno.engine.speed import Speedometer, open_speedometer
 
@@ -20,8 +20,8 @@ __all__ = [
     "HOST_METRICS",
     "Engine",
     "LoadHosts",
+    "EngineInTurns",
     "Outcome",
-    "Session",
     "Speedometer",
     "at_rate",
     "find_engine",
@@ -46,8 +46,8 @@ _PLACES = {
     "plan_engine": "plan",
     "plan_scripts": "plan",
     "spec_of_clients": "plan",
-    "Session": "session",
-    "open_turns": "session",
+    "EngineInTurns": "in_turns",
+    "open_turns": "in_turns",
     "find_script": "script",
     "known_scripts": "script",
     "at_rate": "spec",

@@ -31,7 +31,7 @@ def dump_manifest(manifest: RunManifest) -> bytes:
     return adapter(RunManifest).dump_json(manifest, indent=2) + b"\n"
 
 
-def load_manifest(text: bytes, *, file: Path) -> RunManifest:
+def parse_manifest(text: bytes, *, file: Path) -> RunManifest:
     """Parses a manifest. Raises `StoreError` naming the file and the error."""
     manifest = validated(RunManifest, _checked(text, file), file)
     # An earlier version kept passwords: they are not shown at least.
@@ -45,9 +45,9 @@ def dump_summary(steps: Sequence[StepSummary]) -> bytes:
     return adapter(tuple[StepSummary, ...]).dump_json(tuple(steps), indent=2) + b"\n"
 
 
-def load_summary(text: bytes, *, file: Path) -> tuple[StepSummary, ...]:
+def parse_summary(text: bytes, *, file: Path) -> tuple[StepSummary, ...]:
     """Raises `StoreError` naming the file and what is wrong in it."""
-    return validated(tuple[StepSummary, ...], load_json(text, file=file), file)
+    return validated(tuple[StepSummary, ...], parse_json(text, file=file), file)
 
 
 def dump_json(document: object) -> bytes:
@@ -55,7 +55,7 @@ def dump_json(document: object) -> bytes:
     return json.dumps(document, indent=2, ensure_ascii=False).encode() + b"\n"
 
 
-def load_json(text: bytes, *, file: Path, hint: str = DAMAGED) -> object:
+def parse_json(text: bytes, *, file: Path, hint: str = DAMAGED) -> object:
     """Raises `StoreError` naming file and line."""
     try:
         return json.loads(text)
@@ -68,7 +68,7 @@ def load_json(text: bytes, *, file: Path, hint: str = DAMAGED) -> object:
 
 
 def _checked(text: bytes, file: Path) -> Mapping[str, object]:
-    document = load_json(text, file=file)
+    document = parse_json(text, file=file)
     if not isinstance(document, dict):
         raise StoreError(f"{file}: expected a JSON object", hint=DAMAGED)
     if document.get("schema") != SCHEMA:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from dbdyno.errors import StoreError
 from dbdyno.formats.adapters import adapter
-from dbdyno.formats.documents import dump_json, load_json, validated
+from dbdyno.formats.documents import dump_json, parse_json, validated
 from dbdyno.model import LeftOut, Missing
 
 NAME = "left_out.json"
@@ -33,9 +33,9 @@ def dump_left_out(cells: Sequence[LeftOut]) -> bytes:
     )
 
 
-def load_left_out(content: bytes, *, file: Path) -> tuple[LeftOut, ...]:
+def parse_left_out(content: bytes, *, file: Path) -> tuple[LeftOut, ...]:
     """Raises `StoreError` naming the file and what is wrong in it."""
-    document = load_json(content, file=file, hint=_HINT)
+    document = parse_json(content, file=file, hint=_HINT)
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise StoreError(f"{file}: expected schema {SCHEMA}", hint=_HINT)
     return validated(tuple[LeftOut, ...], document.get("cells"), file, hint=_HINT)

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from dbdyno.errors import StoreError, StudyError
 from dbdyno.formats.adapters import adapter
-from dbdyno.formats.documents import dump_json, load_json, validated
+from dbdyno.formats.documents import dump_json, parse_json, validated
 from dbdyno.formats.passwords import without_passwords
 from dbdyno.formats.study_secrets import parted
 from dbdyno.model import Arrival, Plan, Study
@@ -61,12 +61,12 @@ def dump_declared(declared: Declared) -> bytes:
     return dump_json(document | ({"folder": declared.folder} if declared.folder else {}))
 
 
-def load_declared(content: bytes, *, file: Path) -> Declared:
+def parse_declared(content: bytes, *, file: Path) -> Declared:
     """Study and plan; `file` is where the content stands, with `study.toml` beside it.
 
     Raises `StoreError` naming the file and what is wrong in it.
     """
-    document = load_json(content, file=file, hint=LOST)
+    document = parse_json(content, file=file, hint=LOST)
     if not isinstance(document, dict):
         raise StoreError(f"{file}: expected a JSON object", hint=LOST)
     match document.get("schema"):

@@ -118,7 +118,7 @@ class DbBench:
         counted = options["benchmark"] in _IN_ORDER
         return Volume(
             size_bytes=pairs * pair_bytes * twice,
-            load_s=pairs * sum(_FILL_S.get(fill, 0.0) for fill in fills),
+            fill_s=pairs * sum(_FILL_S.get(fill, 0.0) for fill in fills),
             client_s=pairs * _FILL_S["fillseq"] if counted else 0.0,
         )
 

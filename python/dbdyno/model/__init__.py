@@ -95,7 +95,7 @@ if TYPE_CHECKING:
         SourceFile,
         StepResult,
         StepSummary,
-        TableLoad,
+        TableFill,
         TurnResult,
     )
     from dbdyno.model.search import FindMax, Miss, Probe, RateSearch
@@ -229,7 +229,7 @@ __all__ = [
     "Study",
     "Subject",
     "Summary",
-    "TableLoad",
+    "TableFill",
     "Tables",
     "TimeKind",
     "Together",
@@ -279,7 +279,7 @@ _NAMES = {
     "plan": "AGAIN Cell LeftOut Order Plan PlannedRun Step Tables Together",
     "result": (
         "PERCENTILES Canary Failure Imported LabCost Note PhaseSpan RunManifest "
-        "RunStatus ScriptFile SourceFile StepResult StepSummary TableLoad TurnResult"
+        "RunStatus ScriptFile SourceFile StepResult StepSummary TableFill TurnResult"
     ),
     "search": "FindMax Miss Probe RateSearch",
     "session": "SampledSession Session only_row",

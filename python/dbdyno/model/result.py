@@ -48,7 +48,7 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class TableLoad:
+class TableFill:
     """A table after loading: what was sent, and what the server has."""
 
     command: str
@@ -232,7 +232,7 @@ class RunManifest:
     steps: tuple[StepResult, ...]
     server: Mapping[str, object]
     """What the server said about itself, its size on disk and its counters around the steps."""
-    loads: tuple[TableLoad, ...] = ()
+    loads: tuple[TableFill, ...] = ()
     """Tables that were verified after loading."""
     load_warnings: tuple[Mapping[str, object], ...] = ()
     """Of the engine's calls that loaded them."""

@@ -25,7 +25,7 @@ class Volume:
     """By how much an event lets the data grow."""
     event_s: float = 1 / EVENTS_PER_S
     """How long an event takes, over all clients; for steps that end after a number of events."""
-    load_s: float = 0.0
+    fill_s: float = 0.0
     """To load what are not rows of a script."""
     step_s: float = 0.0
     """What each step takes beside warm-up and window, such as a tool's own loading."""

@@ -19,7 +19,7 @@ from dbdyno.report.material.gather import gather
 from dbdyno.report.page.drawing import Drawing, remove_pictures
 from dbdyno.report.page.export import export
 from dbdyno.report.page.page import context, render, render_summary
-from dbdyno.report.sections.loads import loads_table
+from dbdyno.report.sections.fills import fills_table
 from dbdyno.report.sections.provenance import provenance
 from dbdyno.report.sections.published import agreement
 from dbdyno.report.sections.tables import tables
@@ -103,7 +103,7 @@ def _write(
             tables=(
                 *figures,
                 *sources.values(),
-                loads_table(analysis),
+                fills_table(analysis),
                 *(c.table for c in drawn if c.table),
             ),
             summary=render_summary(head),

@@ -26,7 +26,7 @@ class CommandWatch:
 
     inside: Inside
     study: str
-    session: Json = field(default_factory=dict)
+    process: Json = field(default_factory=dict)
     progress: Json = field(default_factory=dict)
     """`share` from 0 to 1, `left_s` at least and at most, and `as_of`, when they were logged."""
     answers: list[Json] = field(default_factory=list)
@@ -45,24 +45,24 @@ class CommandWatch:
     @property
     def is_running(self) -> bool:
         """Whether its process exists and has not logged its end."""
-        if not self.session or self.is_over:
+        if not self.process or self.is_over:
             return False
         if time.monotonic() >= self._due_s:
             self._due_s = time.monotonic() + _ALIVE_S
-            self._alive = is_alive(self.session)
+            self._alive = is_alive(self.process)
         return self._alive
 
     @property
     def is_gone(self) -> bool:
         """Whether its process has ended without logging it: it was killed."""
-        return bool(self.session) and not self.is_over and not self.is_running
+        return bool(self.process) and not self.is_over and not self.is_running
 
     def look(self, state: os.stat_result) -> tuple[bool, bool]:
         """Reads new entries. Returns whether any was more than progress, and whether the log is
         that of another command."""
         entries, anew = self._tail.fresh(state)
         if anew:
-            self.session, self.progress, self.is_over = {}, {}, False
+            self.process, self.progress, self.is_over = {}, {}, False
             self.answers.clear()
             self.printed.clear()
         for entry in entries:
@@ -72,8 +72,8 @@ class CommandWatch:
     def _take(self, entry: Entry) -> None:
         at = number_of(entry.get("at"))
         match next(iter(entry), ""), next(iter(entry.values()), None):
-            case "session", dict() as session:
-                self.session, self._due_s = session, 0.0
+            case "session", dict() as process:
+                self.process, self._due_s = process, 0.0
             case "progress", dict() as progress:
                 low, high, *_ = (*map(number_of, list_of(progress.get("left_s"))), 0.0, 0.0)
                 share = min(1.0, max(0.0, number_of(progress.get("share"))))

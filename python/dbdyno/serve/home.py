@@ -14,7 +14,7 @@ from dbdyno.serve.plan import declaration, number_of, read_json, text_of
 from dbdyno.serve.stored import Effect, stored_answer
 from dbdyno.serve.tails import JournalTail
 from dbdyno.store.places import ANSWER, ATTEMPT, LIVE, PARTIAL, base_name
-from dbdyno.store.study_journal import is_alive, session_of
+from dbdyno.store.study_journal import is_alive, process_of
 
 _DESCRIPTION = re.compile(rb'<meta name="description" content="([^"]{1,2000})">')
 _HEAD_BYTES = 4000
@@ -100,9 +100,9 @@ class Home:
         whole = [name for name in folders if not name.endswith(PARTIAL)]
         ended = set(map(_run_of, whole))
         planned = declared.needed
-        session, share, over = self._session(study)
-        if session and not over:
-            state = "running" if is_alive(session) else "killed"
+        process, share, over = self._command(study)
+        if process and not over:
+            state = "running" if is_alive(process) else "killed"
         elif planned and planned <= ended and planned <= self._complete(study, whole):
             state = "complete"
         else:
@@ -128,8 +128,8 @@ class Home:
         )
         return {_run_of(name) for name, head in manifests if head.get("status") == "complete"}
 
-    def _session(self, study: str) -> tuple[dict[str, object], float, bool]:
-        """The last command's session, its share done, and whether it has logged its end."""
+    def _command(self, study: str) -> tuple[dict[str, object], float, bool]:
+        """The last command's process, its share done, and whether it has logged its end."""
         entries = JournalTail(self.inside, study, LIVE).fresh()[0]
         share = 0.0
         for entry in reversed(entries):
@@ -137,7 +137,7 @@ class Home:
             if isinstance(progress, dict):
                 share = number_of(progress.get("share"))
                 break
-        return dict(session_of(entries)), share, any("ended" in entry for entry in entries)
+        return dict(process_of(entries)), share, any("ended" in entry for entry in entries)
 
     def _described(self, study: str) -> str:
         """The answer in a report's head, for studies of versions that wrote no `answer.json`."""

@@ -31,7 +31,7 @@ Place = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class _Load:
+class _CellAtLoad:
     """A cell, as a study's page names it, at a number of clients."""
 
     cell: str
@@ -86,11 +86,11 @@ def overlay(inside: Inside, sides: Mapping[str, str], cell: str, clients: int) -
     by seconds since the window began; of turns, by the seconds that the clients were driven."""
     lines = Lines()
     for side, study in sides.items():
-        _add_means(lines, side, inside, study, _Load(cell, clients))
+        _add_means(lines, side, inside, study, _CellAtLoad(cell, clients))
     return lines
 
 
-def _add_means(lines: Lines, side: str, inside: Inside, study: str, load: _Load) -> None:
+def _add_means(lines: Lines, side: str, inside: Inside, study: str, load: _CellAtLoad) -> None:
     sums: dict[tuple[str, int], list[float]] = {}
     ends_s: dict[int, list[float]] = {}
     for run, steps in _complete(inside, study, load):
@@ -108,7 +108,7 @@ def _add_means(lines: Lines, side: str, inside: Inside, study: str, load: _Load)
                 lines.add(panel, side, _mean(ends_s[number]), _mean(values))
 
 
-def _complete(inside: Inside, study: str, load: _Load) -> Iterator[tuple[str, set[int]]]:
+def _complete(inside: Inside, study: str, load: _CellAtLoad) -> Iterator[tuple[str, set[int]]]:
     """Folders of the complete runs of a cell, and their steps with so many clients."""
     names = {run.run for run in declaration(inside, study).runs if run.cell == load.cell}
     for folder in sorted(inside.folders(study, "runs")):

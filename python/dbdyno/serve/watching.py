@@ -88,7 +88,7 @@ class StudyWatch:
             "scale": self.declared.scale,
             "state": self.status,
             "report": self.has_report,
-            "command": text_of(self.command.session.get("command")),
+            "command": text_of(self.command.process.get("command")),
             "cells": self.declared.cells,
             "blocks": self.declared.blocks,
             "runs": self._grid(),

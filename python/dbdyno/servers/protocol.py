@@ -141,7 +141,7 @@ class Entry(Protocol):
         """The run spec's `target`: where and as whom the engine connects. By the Unix socket where
         there is one, unless the server was given an address."""
 
-    def load_target(self) -> Mapping[str, object]:
+    def fill_target(self) -> Mapping[str, object]:
         """Where tables are loaded: the server itself, bypassing any proxy."""
 
     def capacity(self) -> Capacity:

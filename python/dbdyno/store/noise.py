@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dbdyno.errors import StoreError
 from dbdyno.formats.adapters import adapter
-from dbdyno.formats.documents import dump_json, load_json, validated
+from dbdyno.formats.documents import dump_json, parse_json, validated
 from dbdyno.model import KeptNoise
 from dbdyno.store.disk import make_folder, replace_file
 from dbdyno.store.locked import locked
@@ -28,7 +28,7 @@ def kept_noise(store: Store) -> tuple[KeptNoise, ...]:
         return ()
     except OSError as error:
         raise StoreError(f"{file}: can't be read: {error.strerror}", hint=_LOST) from error
-    document = load_json(content, file=file, hint=_LOST)
+    document = parse_json(content, file=file, hint=_LOST)
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise StoreError(f"{file}: is not of schema {SCHEMA}", hint=_LOST)
     return validated(tuple[KeptNoise, ...], document.get("noise"), file, hint=_LOST)

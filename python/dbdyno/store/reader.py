@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from dbdyno.design import cells
 from dbdyno.errors import StoreError, UsageError
-from dbdyno.formats.documents import load_json, load_manifest, load_summary
+from dbdyno.formats.documents import parse_json, parse_manifest, parse_summary
 from dbdyno.formats.left_out import NAME as LEFT_OUT
-from dbdyno.formats.left_out import load_left_out
+from dbdyno.formats.left_out import parse_left_out
 from dbdyno.formats.nearest import nearest_hint
-from dbdyno.formats.stored_study import LOST, Declared, load_declared
+from dbdyno.formats.stored_study import LOST, Declared, parse_declared
 from dbdyno.model import LeftOut, Metric, Plan, RunManifest, StepSummary, Study, TurnResult
 from dbdyno.store.disk import sha256
 from dbdyno.store.places import (
@@ -66,7 +66,7 @@ class StoredRun:
         """The run's head."""
         file = self.path / "manifest.json"
         with reading(file):
-            found = load_manifest(self.read("manifest.json"), file=file)
+            found = parse_manifest(self.read("manifest.json"), file=file)
         check_manifest(found, file)
         return found
 
@@ -75,7 +75,7 @@ class StoredRun:
         """The figures, one entry per step; fewer than planned if the run was cut short."""
         file = self.path / "summary.json"
         with reading(file):
-            found = load_summary(self.read("summary.json"), file=file)
+            found = parse_summary(self.read("summary.json"), file=file)
         check_summaries(found, file)
         return found
 
@@ -120,7 +120,7 @@ class StoredRun:
         """A JSON document of the folder: `facts.json`, `settings.json`."""
         file = self.path / name
         with reading(file):
-            found = load_json(self.read(name), file=file)
+            found = parse_json(self.read(name), file=file)
         if name in _CHECKED:
             _CHECKED[name](found, file)
         return found
@@ -210,7 +210,7 @@ class StoredStudy:
     @cached_property
     def _declared(self) -> Declared:
         file = self.path / "study.json"
-        declared = load_declared(_read(file, hint=LOST), file=file)
+        declared = parse_declared(_read(file, hint=LOST), file=file)
         try:
             cells(declared.study)
         except ValueError as error:
@@ -250,7 +250,7 @@ class StoredStudy:
     def left_out(self) -> tuple[LeftOut, ...]:
         """Cells that the last command could not run here. Raises `StoreError`."""
         file = self.path / LEFT_OUT
-        return load_left_out(_read(file), file=file) if file.exists() else ()
+        return parse_left_out(_read(file), file=file) if file.exists() else ()
 
     def attempts(self) -> tuple[StoredRun, ...]:
         """Every finished folder, failed and interrupted ones too, by name."""

@@ -77,24 +77,24 @@ def keep_answer(folder: Path, answer: Mapping[str, object]) -> None:
     replace_file(folder / ANSWER, dump_json(answer))
 
 
-def is_alive(session: Mapping[str, object]) -> bool:
-    """Whether the process of a session still runs on this machine."""
-    pid, started = session.get("pid"), session.get("pid_started")
+def is_alive(process: Mapping[str, object]) -> bool:
+    """Whether the process of a command still runs on this machine."""
+    pid, started = process.get("pid"), process.get("pid_started")
     if not isinstance(pid, int) or not isinstance(started, int | float):
         return False
     try:
-        process = psutil.Process(pid)
-        return abs(process.create_time() - started) < 1 and process.status() != "zombie"
+        found = psutil.Process(pid)
+        return abs(found.create_time() - started) < 1 and found.status() != "zombie"
     except (psutil.Error, ValueError, OverflowError):
         return False
 
 
-def session_of(entries: Sequence[Entry]) -> Mapping[str, object]:
-    """The session of a live log; empty where it has none."""
+def process_of(entries: Sequence[Entry]) -> Mapping[str, object]:
+    """The process of the last command, by a live log; empty where it has none."""
     for entry in entries:
-        session = entry.get("session")
-        if isinstance(session, dict):
-            return session
+        process = entry.get("session")
+        if isinstance(process, dict):
+            return process
     return {}
 
 
@@ -102,7 +102,7 @@ def running(root: Path) -> Iterator[str]:
     """Names of the studies that some process on this machine carries out now."""
     for path in sorted(root.glob(f"*/{LIVE}")):
         entries = list(read_journal(path))
-        if is_alive(session_of(entries)) and not any("ended" in entry for entry in entries):
+        if is_alive(process_of(entries)) and not any("ended" in entry for entry in entries):
             yield path.parent.name
 
 

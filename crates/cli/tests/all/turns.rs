@@ -13,18 +13,18 @@ fn unix_ns() -> u64 {
 }
 
 /// An engine that has been told to load in turns.
-struct Session {
+struct InTurns {
     child: Child,
     input: Option<ChildStdin>,
     records: Vec<Record>,
 }
 
-impl Session {
+impl InTurns {
     fn open(spec: &Value) -> Self {
         let (child, input) = start_open(spec);
-        let mut session = Self { child, input: Some(input), records: Vec::new() };
-        session.until(|record| matches!(record, Record::Ready(_)));
-        session
+        let mut engine = Self { child, input: Some(input), records: Vec::new() };
+        engine.until(|record| matches!(record, Record::Ready(_)));
+        engine
     }
 
     fn until(&mut self, wanted: impl Fn(&Record) -> bool) {
@@ -125,13 +125,13 @@ fn check_sums(ended: &Ended) {
 fn turns_are_begun_when_asked_for_and_add_up_to_the_summary() {
     let folder = Folder::new("turns");
     let script = folder.script("empty.lua", "function event() end");
-    let mut session =
-        Session::open(&turned(&script, json!({"groups": [{"clients": 5}], "shards": 2})));
+    let mut engine =
+        InTurns::open(&turned(&script, json!({"groups": [{"clients": 5}], "shards": 2})));
     let begin = unix_ns() + 200_000_000;
-    session.say(&format!("turn {begin} 0.1 0.2"));
-    session.until(|record| matches!(record, Record::Turn(_)));
-    let second = session.turn(0.0, 0.25);
-    let ended = session.end();
+    engine.say(&format!("turn {begin} 0.1 0.2"));
+    engine.until(|record| matches!(record, Record::Turn(_)));
+    let second = engine.turn(0.0, 0.25);
+    let ended = engine.end();
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     check_sums(&ended);
     let both = turns(&ended.records);
@@ -167,9 +167,9 @@ fn what_is_in_flight_belongs_to_the_turn_it_began_in() {
     let folder = Folder::new("flight");
     let script = folder.script("one.lua", ONE_STATEMENT);
     let changes = json!({"groups": [{"clients": 4}], "shards": 2, "target": slow_plan()});
-    let mut session = Session::open(&turned(&script, changes));
+    let mut engine = InTurns::open(&turned(&script, changes));
     for _ in 0..2 {
-        let turn = session.turn(0.1, 0.2);
+        let turn = engine.turn(0.1, 0.2);
         assert!(turn.drained_ns > turn.end_ns, "some had to be waited for");
         assert_eq!(turn.total.begun, turn.total.events);
         // Begun at 0, 150 and 300 ms; the first lies in the lead-in, the last at the very end.
@@ -177,7 +177,7 @@ fn what_is_in_flight_belongs_to_the_turn_it_began_in() {
         assert_eq!(count(&turn, TimeKind::Service) % 4, 0);
         assert!(count(&turn, TimeKind::Service) < turn.total.events, "the lead-in's have no time");
     }
-    check_sums(&session.end());
+    check_sums(&engine.end());
 }
 
 #[test]
@@ -188,9 +188,9 @@ fn an_open_loop_begins_its_plan_anew_and_carries_no_backlog_over() {
     let changes = json!({
         "groups": [{"clients": 2, "arrival": arrival}], "target": slow_plan(), "shards": 2,
     });
-    let mut session = Session::open(&turned(&script, changes));
+    let mut engine = InTurns::open(&turned(&script, changes));
     for _ in 0..2 {
-        let turn = session.turn(0.1, 0.4);
+        let turn = engine.turn(0.1, 0.4);
         // Due at 0, 10 … 500 ms, and two clients end fourteen a second.
         assert_eq!(turn.total.begun + turn.backlog, 51, "{turn:?}");
         assert!(turn.backlog > 30, "{}", turn.backlog);
@@ -198,7 +198,7 @@ fn an_open_loop_begins_its_plan_anew_and_carries_no_backlog_over() {
         assert_eq!(count(&turn, TimeKind::Response), 40);
         assert!(turn.censored > 30 && turn.censored <= turn.backlog);
     }
-    check_sums(&session.end());
+    check_sums(&engine.end());
 }
 
 #[test]
@@ -215,13 +215,13 @@ fn clients_that_think_or_idle_come_along() {
         group("idle", json!({"idle": true})),
         group("open", json!({"arrival": {"kind": "poisson", "rate_per_s": 200.0}})),
     ];
-    let mut session = Session::open(&turned(&script, json!({"groups": groups, "shards": 2})));
+    let mut engine = InTurns::open(&turned(&script, json!({"groups": groups, "shards": 2})));
     for _ in 0..3 {
-        let turn = session.turn(0.05, 0.2);
+        let turn = engine.turn(0.05, 0.2);
         assert_eq!(turn.clients, 6);
         assert!(turn.measured.events > 8, "{}", turn.measured.events);
     }
-    let ended = session.end();
+    let ended = engine.end();
     assert_eq!(ended.code, 0);
     check_sums(&ended);
 }
@@ -234,14 +234,14 @@ fn events_that_fail_in_a_drain_are_begun_again() {
     let mut target = slow_plan();
     target["plan"]["service_us"] = json!(30_000);
     target["plan"]["errors"] = errors;
-    let mut session = Session::open(&turned(
+    let mut engine = InTurns::open(&turned(
         &script,
         json!({"groups": [{"clients": 3}], "target": target, "shards": 1}),
     ));
-    let first = session.turn(0.0, 0.2);
-    let second = session.turn(0.0, 0.2);
+    let first = engine.turn(0.0, 0.2);
+    let second = engine.turn(0.0, 0.2);
     assert_eq!((first.clients, second.clients), (3, 3), "no client is lost");
-    check_sums(&session.end());
+    check_sums(&engine.end());
 }
 
 #[test]
@@ -249,15 +249,15 @@ fn ctrl_c_in_a_pause_and_in_a_turn_yields_the_summary() {
     let folder = Folder::new("signal");
     let script = folder.script("empty.lua", "function event() end");
     for in_turn in [false, true] {
-        let mut session = Session::open(&turned(&script, json!({"shards": 1})));
-        session.turn(0.0, 0.1);
+        let mut engine = InTurns::open(&turned(&script, json!({"shards": 1})));
+        engine.turn(0.0, 0.1);
         if in_turn {
-            session.say(&format!("turn {} 0 600", unix_ns()));
-            session.until(|record| matches!(record, Record::Interval(one) if one.turn == Some(1)));
+            engine.say(&format!("turn {} 0 600", unix_ns()));
+            engine.until(|record| matches!(record, Record::Interval(one) if one.turn == Some(1)));
         }
-        interrupt(&session.child);
+        interrupt(&engine.child);
         // Standard input stays open: it is the signal that ends the run.
-        let Session { child, input, records } = session;
+        let InTurns { child, input, records } = engine;
         let ended = end_after(records, child);
         drop(input);
         assert_eq!(ended.code, 130);
@@ -274,11 +274,11 @@ fn a_turn_asked_for_behind_ctrl_c_does_not_begin() {
     let folder = Folder::new("behind");
     let script = folder.script("empty.lua", "function event() end");
     for _ in 0..20 {
-        let mut session = Session::open(&turned(&script, json!({})));
-        interrupt(&session.child);
+        let mut engine = InTurns::open(&turned(&script, json!({})));
+        interrupt(&engine.child);
         // It may be gone already.
-        let _ = writeln!(session.input.as_mut().unwrap(), "turn 0 0 0.01");
-        let ended = session.end();
+        let _ = writeln!(engine.input.as_mut().unwrap(), "turn 0 0 0.01");
+        let ended = engine.end();
         assert_eq!(ended.code, 130, "{}", ended.stderr);
         assert!(turns(&ended.records).is_empty());
     }
@@ -289,9 +289,9 @@ fn a_word_that_is_none_ends_the_run_and_is_named() {
     let folder = Folder::new("word");
     let script = folder.script("empty.lua", "function event() end");
     for wrong in ["trun 0 0 1", "turn 0 0 0", "begin 0"] {
-        let mut session = Session::open(&turned(&script, json!({})));
-        session.say(wrong);
-        let ended = session.end();
+        let mut engine = InTurns::open(&turned(&script, json!({})));
+        engine.say(wrong);
+        let ended = engine.end();
         assert_eq!(ended.code, 2, "{}", ended.stderr);
         assert!(ended.stderr.contains("standard input says"), "{}", ended.stderr);
     }

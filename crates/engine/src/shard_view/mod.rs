@@ -36,7 +36,7 @@ const LATE_NS: u64 = 1_000_000_000;
 
 /// What a client may do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Turn {
+pub enum Go {
     /// Start an event now; it was meant to start at `intended_ns`.
     Start {
         /// On the run's clock; the actual start in a closed loop.
@@ -337,15 +337,15 @@ impl ShardView {
 
     /// Asks for a client's next event. `now` is from [`Self::now`].
     #[inline]
-    pub fn turn(&mut self, client: u32, group: usize, now: u64) -> Turn {
+    pub fn next_event(&mut self, client: u32, group: usize, now: u64) -> Go {
         if self.over(now) {
             self.look_for_rest();
-            return Turn::Stop;
+            return Go::Stop;
         }
         let part = &mut self.groups[group];
         if part.idle || self.course.shut {
             part.parked.push_back(client);
-            return Turn::Wait;
+            return Go::Wait;
         }
         let intended_ns = match &mut part.arrivals {
             None => now,
@@ -358,17 +358,17 @@ impl ShardView {
                     }
                     _ => {
                         part.parked.push_back(client);
-                        return Turn::Wait;
+                        return Go::Wait;
                     }
                 }
             }
         };
         if self.course.slice.phase == PhaseName::Measure && !self.take() {
             self.look_for_rest();
-            return Turn::Stop;
+            return Go::Stop;
         }
         self.account.recorder.counters.begun += 1;
-        Turn::Start { intended_ns }
+        Go::Start { intended_ns }
     }
 
     /// Takes an event from the budget; `false`: none is left.

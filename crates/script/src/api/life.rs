@@ -1,8 +1,8 @@
-//! A client's life cycle: turns, restarts, sleep, modules, output.
+//! A client's life cycle: events, restarts, sleep, modules.
 
 use std::ffi::c_int;
 
-use engine::{Message, ShardView};
+use engine::ShardView;
 use mlua_sys as ffi;
 use runtime::{Restart, Step};
 
@@ -37,24 +37,22 @@ pub(crate) unsafe fn register(state: *mut State) {
         set_function(state, c"label", label);
         set_function(state, c"sleep", sleep);
         set_function(state, c"module", module);
-        set_function(state, c"print", print);
-        set_function(state, c"write", write);
         set_function(state, c"place", place);
     }
 }
 
-/// Return values of [`next_turn`]; `native.lua` repeats the numbers.
-const TURN_STOP: c_int = 0;
-const TURN_START: c_int = 1;
-const TURN_WAIT: c_int = 2;
+/// Return values of [`next_event`]; `native.lua` repeats the numbers.
+const GO_STOP: c_int = 0;
+const GO_START: c_int = 1;
+const GO_WAIT: c_int = 2;
 
-/// Ends the current event and begins the next one, unless the load has ended. On `TURN_WAIT` the
+/// Ends the current event and begins the next one, unless the load has ended. On `GO_WAIT` the
 /// client must suspend itself; it is resumed with true, or with false when the load has ended.
-pub(super) extern "C" fn next_turn() -> c_int {
-    match with_view(|host, view| host.runtime.next_turn(view, host.current)) {
-        Step::Stop => TURN_STOP,
-        Step::Start => TURN_START,
-        Step::Wait => TURN_WAIT,
+pub(super) extern "C" fn next_event() -> c_int {
+    match with_view(|host, view| host.runtime.next_event(view, host.current)) {
+        Step::Stop => GO_STOP,
+        Step::Start => GO_START,
+        Step::Wait => GO_WAIT,
     }
 }
 
@@ -77,7 +75,7 @@ unsafe extern "C-unwind" fn place(state: *mut State) -> c_int {
     1
 }
 
-/// [`next_turn`] for scripts that call `event_stop` themselves: an event still open when the next
+/// [`next_event`] for scripts that call `event_stop` themselves: an event still open when the next
 /// is asked for is not counted.
 unsafe extern "C-unwind" fn more_events(state: *mut State) -> c_int {
     // SAFETY: called from a coroutine.
@@ -85,10 +83,10 @@ unsafe extern "C-unwind" fn more_events(state: *mut State) -> c_int {
     with_view(|host, view| host.runtime.abandon_event(view, host.current));
     // SAFETY: called from a coroutine.
     unsafe {
-        match next_turn() {
-            TURN_WAIT => ffi::lua_yield(state, 0),
-            turn => {
-                ffi::lua_pushboolean(state, c_int::from(turn == TURN_START));
+        match next_event() {
+            GO_WAIT => ffi::lua_yield(state, 0),
+            go => {
+                ffi::lua_pushboolean(state, c_int::from(go == GO_START));
                 1
             }
         }
@@ -337,53 +335,4 @@ unsafe fn load_module(state: *mut State, path: &str) -> Result<c_int, String> {
     };
     with(|host| host.modules.insert(path.to_owned(), reference));
     Ok(reference)
-}
-
-/// Prints a whole line of the script's output.
-unsafe extern "C-unwind" fn print(state: *mut State) -> c_int {
-    // SAFETY: called by the prelude with a string.
-    let text = unsafe { lua::bytes(state, 1) }.unwrap_or_default();
-    with_view(|host, view| {
-        if !host.muted {
-            host.line.extend_from_slice(text);
-            host.send_line(view);
-        }
-    });
-    0
-}
-
-/// Collects output without a newline until the line ends.
-unsafe extern "C-unwind" fn write(state: *mut State) -> c_int {
-    // SAFETY: called by the prelude with a string.
-    let text = unsafe { lua::bytes(state, 1) }.unwrap_or_default();
-    with_view(|host, view| {
-        if host.muted {
-            return;
-        }
-        host.line.extend_from_slice(text);
-        while let Some(end) = host.line.iter().position(|byte| *byte == b'\n') {
-            let rest = host.line.split_off(end + 1);
-            host.line.truncate(end);
-            host.send_line(view);
-            host.line = rest;
-        }
-    });
-    0
-}
-
-impl Host {
-    /// Prints the collected line.
-    fn send_line(&mut self, view: &ShardView) {
-        let line = std::mem::take(&mut self.line);
-        view.send(Message::Output(String::from_utf8_lossy(&line).into_owned()));
-    }
-}
-
-/// Prints what the script wrote without ending the line.
-pub(crate) fn flush_line() {
-    with_view(|host, view| {
-        if !host.line.is_empty() {
-            host.send_line(view);
-        }
-    });
 }

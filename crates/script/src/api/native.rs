@@ -9,7 +9,7 @@ use std::slice;
 use mlua_sys as ffi;
 
 use super::bulk::append_row;
-use super::life::next_turn;
+use super::life::next_event;
 use crate::host::with;
 use crate::lua::State;
 use crate::random::{Distributions, Random, mix, permute};
@@ -29,7 +29,7 @@ pub(crate) unsafe fn push(state: *mut State) {
         (c"pattern", pattern as *const c_void),
         (c"text", text as *const c_void),
         (c"fill_pattern", fill_pattern as *const c_void),
-        (c"next_turn", next_turn as *const c_void),
+        (c"next_event", next_event as *const c_void),
         (c"append_row", append_row as *const c_void),
     ];
     // SAFETY: upheld by the caller: a live state.

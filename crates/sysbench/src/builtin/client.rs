@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use engine::{Failure, Message, OpenEvent, ShardView, Turn, Workload};
+use engine::{Failure, Go, Message, OpenEvent, ShardView, Workload};
 use record::FatalKind;
 
 /// A client of a built-in test.
@@ -71,13 +71,13 @@ impl BuiltinWorkload {
         let mut now = view.now();
         let until = now.saturating_add(length.as_nanos() as u64);
         loop {
-            match view.turn(0, 0, now) {
-                Turn::Start { intended_ns } => now = self.event(view, intended_ns, now)?,
-                Turn::Wait => {
+            match view.next_event(0, 0, now) {
+                Go::Start { intended_ns } => now = self.event(view, intended_ns, now)?,
+                Go::Wait => {
                     self.parked = true;
                     return Ok(());
                 }
-                Turn::Stop => self.end(view)?,
+                Go::Stop => self.end(view)?,
             }
             if self.done || now >= until {
                 return Ok(());
@@ -105,7 +105,7 @@ impl Workload for BuiltinWorkload {
         self.run(view, Duration::ZERO)
     }
 
-    fn turn(&mut self, view: &mut ShardView, timeout: Duration) -> Result<(), Failure> {
+    fn poll(&mut self, view: &mut ShardView, timeout: Duration) -> Result<(), Failure> {
         let begun = view.phase() != record::PhaseName::Connect;
         if begun && !self.done && !self.parked {
             return self.run(view, timeout);

@@ -48,8 +48,8 @@ impl Client for ThreadsClient {
     fn event(&mut self) -> Result<bool, String> {
         let first = self.next;
         self.next += 1;
-        for turn in 0..self.yields as usize {
-            let lock = &self.locks[(first + turn) % self.locks.len()];
+        for round in 0..self.yields as usize {
+            let lock = &self.locks[(first + round) % self.locks.len()];
             take(lock, |_| std::thread::yield_now());
         }
         Ok(true)

@@ -45,7 +45,7 @@ class EngineLoad:
     tables: CellTables = field(init=False)
     _target: Mapping[str, object] = field(init=False)
     """Where the clients of the steps connect, as a run spec has it."""
-    _load_target: Mapping[str, object] = field(init=False)
+    _fill_target: Mapping[str, object] = field(init=False)
     """Of every other command."""
     _entries: Mapping[str, Mapping[str, object]] = field(init=False)
     """Targets of groups that connect elsewhere."""
@@ -63,7 +63,7 @@ class EngineLoad:
     def __post_init__(self) -> None:
         server, identity = self.served.server, self.served.identity
         cell, setting = identity.cell, identity.setting
-        self._target, self._load_target = run_target(server, cell), server.entry.load_target()
+        self._target, self._fill_target = run_target(server, cell), server.entry.fill_target()
         self._entries = targets_of_groups(server, cell, identity.load)
         handling = setting.tables.get(identity.planned.id) or handling_of(cell)
         self.tables = CellTables(
@@ -238,7 +238,7 @@ class EngineLoad:
         setting = identity.setting
         return run_spec(
             command=command,
-            target=self._load_target if step is None else self._target,
+            target=self._fill_target if step is None else self._target,
             script=setting.scripts[script],
             script_path=setting.script_path,
             options=options,
@@ -252,7 +252,7 @@ class EngineLoad:
 
     def _preparers(self) -> int:
         """Number of clients for a command other than `run`."""
-        alone = self._load_target["driver"] in ("sqlite", "duckdb")
+        alone = self._fill_target["driver"] in ("sqlite", "duckdb")
         return 1 if alone else min(_MOST_PREPARERS, os.cpu_count() or 1)
 
     def _observe(self, command: str, step: Step | None, record: Record) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from dbdyno.model import EngineWarning, Metric, Sample, Step, TableLoad
+from dbdyno.model import EngineWarning, Metric, Sample, Step, TableFill
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +14,7 @@ class LoadAccount:
     """What a load says of itself for the manifest and the facts, at any time."""
 
     luajit: str = ""
-    tables: tuple[TableLoad, ...] = ()
+    tables: tuple[TableFill, ...] = ()
     """Tables that were verified."""
     warnings: tuple[EngineWarning, ...] = ()
     """Of loading tables."""

@@ -15,7 +15,7 @@ from dbdyno.formats.study import PAPER, with_scale
 from dbdyno.formats.toml_text import dump_toml
 from dbdyno.model import Primary, find_figure
 from dbdyno.model.study import BY_URL
-from dbdyno.report.analysis.sessions import Session, version_factors
+from dbdyno.report.analysis.study_points import StudyPoint, version_factors
 
 _WORDS = ("source", "answer", "leads", "published", "published_note", "chart", "scale")
 """Keys that belong to the original study's question only."""
@@ -33,7 +33,7 @@ class Confirmation:
     """Names of the levels."""
 
 
-def confirmation(before: Session, after: Session, primary: Primary) -> Confirmation | str:
+def confirmation(before: StudyPoint, after: StudyPoint, primary: Primary) -> Confirmation | str:
     """The study, or why there is none.
 
     Everything but the server is as in the study that measured `after`, at its scale.
@@ -41,7 +41,7 @@ def confirmation(before: Session, after: Session, primary: Primary) -> Confirmat
     if (before.kind, before.version) == (after.kind, after.version):
         version = f"{after.kind} {after.version}".strip()
         return f"both sides ran {version}: what changed is not the version of the server"
-    if any(session.study.text.startswith(ONE_CALL) for session in (before, after)):
+    if any(entry.study.text.startswith(ONE_CALL) for entry in (before, after)):
         return "it was measured by `dbdyno bench`, which has no study file"
     try:
         ours, theirs = _document(after), _document(before)
@@ -78,36 +78,36 @@ def confirmation(before: Session, after: Session, primary: Primary) -> Confirmat
     return Confirmation(dump_toml(document), *names)
 
 
-def _document(session: Session) -> dict[str, Any]:
+def _document(entry: StudyPoint) -> dict[str, Any]:
     """The study's file with its scale in force."""
-    document: dict[str, Any] = tomllib.loads(session.study.text)
+    document: dict[str, Any] = tomllib.loads(entry.study.text)
     scales = document.pop("scale", {})
-    scale = session.study.scale
+    scale = entry.study.scale
     return with_scale(document, scales.get(PAPER, {}) if scale == PAPER else scales[scale])
 
 
-def _level(document: Mapping[str, Any], factor: str, session: Session) -> dict[str, Any]:
+def _level(document: Mapping[str, Any], factor: str, entry: StudyPoint) -> dict[str, Any]:
     tables = document if factor in ("server", "settings") else document["factor"]
-    return dict(tables[factor][session.levels[factor]])
+    return dict(tables[factor][entry.levels[factor]])
 
 
 def _told_apart(
-    sessions: tuple[Session, Session], factor: str, sides: list[dict[str, Any]]
+    entries: tuple[StudyPoint, StudyPoint], factor: str, sides: list[dict[str, Any]]
 ) -> tuple[list[str], list[dict[str, Any]]]:
     """Names and tables of both; one provision that meant two versions is named by them."""
     tables = [dict(side) for side in sides]
     if tables[0].get("provision") == tables[1].get("provision"):
-        for table, session in zip(tables, sessions, strict=True):
-            table["provision"] = f"{session.kind}:{session.version}"
-    names = [session.levels[factor] for session in sessions]
+        for table, entry in zip(tables, entries, strict=True):
+            table["provision"] = f"{entry.kind}:{entry.version}"
+    names = [entry.levels[factor] for entry in entries]
     if names[0] == names[1]:
-        names = [re.sub(r"[^\w.+-]", "-", session.version, flags=re.ASCII) for session in sessions]
+        names = [re.sub(r"[^\w.+-]", "-", entry.version, flags=re.ASCII) for entry in entries]
     return names, tables
 
 
-def _keep(document: dict[str, Any], session: Session, factor: str) -> None:
+def _keep(document: dict[str, Any], entry: StudyPoint, factor: str) -> None:
     """Of all other factors the level of this cell alone."""
-    for name, level in session.levels.items():
+    for name, level in entry.levels.items():
         if name == factor:
             continue
         if name == "script":

@@ -17,8 +17,8 @@ from dbdyno.report.analysis.differences import differences
 from dbdyno.report.analysis.history_series import Asked, Histories, Place, Series
 from dbdyno.report.analysis.points import Point, label, varying
 from dbdyno.report.analysis.reasons import not_there
-from dbdyno.report.analysis.sessions import (
-    Session,
+from dbdyno.report.analysis.study_points import (
+    StudyPoint,
     named_levels,
     version_factors,
     version_key,
@@ -42,22 +42,22 @@ MEASURED_OTHERWISE = frozenset({"scale", "load", "order", "workload"})
 NO_ANCHOR = "none"
 
 
-def histories(sessions: Sequence[Session], asked: Asked) -> Histories:
-    """Raises `UsageError` for what can't be asked of these sessions."""
+def histories(entries: Sequence[StudyPoint], asked: Asked) -> Histories:
+    """Raises `UsageError` for what can't be asked of these entries."""
     figure = find_figure(asked.metric)
     if figure.share:
         raise UsageError(
             f"`{asked.metric}` is a share, which may be 0: a history is of ratios",
             hint="`dbdyno compare` compares shares by their difference",
         )
-    several = len({session.folder for session in sessions}) > 1
+    several = len({entry.folder for entry in entries}) > 1
     by = asked.by or ("date" if several else "version")
-    chosen = [session for session in sessions if _is_asked_for(session, asked)]
+    chosen = [entry for entry in entries if _is_asked_for(entry, asked)]
     if not chosen:
         raise UsageError(
             "no cell is left to tell the history of",
-            hint=f"loads are {', '.join(sorted({str(s.point.clients) for s in sessions}, key=int))}"
-            if sessions
+            hint=f"loads are {', '.join(sorted({str(s.point.clients) for s in entries}, key=int))}"
+            if entries
             else "none of the runs is complete",
         )
     groups = list(_grouped(chosen, by).values())
@@ -65,7 +65,7 @@ def histories(sessions: Sequence[Session], asked: Asked) -> Histories:
     made = [
         series
         for group in groups
-        if (series := _series(group, sessions, asked, by, alone)) is not None
+        if (series := _series(group, entries, asked, by, alone)) is not None
     ]
     if not any(series.places for series in made):
         why = next((why for series in made for why in series.left_out), "no run is complete")
@@ -79,34 +79,34 @@ def histories(sessions: Sequence[Session], asked: Asked) -> Histories:
     )
 
 
-def _is_asked_for(session: Session, asked: Asked) -> bool:
-    if asked.clients is not None and session.point.clients != asked.clients:
+def _is_asked_for(entry: StudyPoint, asked: Asked) -> bool:
+    if asked.clients is not None and entry.point.clients != asked.clients:
         return False
     if asked.cell is None:
         return True
-    return named_levels(session.study, asked.cell).items() <= session.levels.items()
+    return named_levels(entry.study, asked.cell).items() <= entry.levels.items()
 
 
-def _grouped(sessions: Iterable[Session], by: str) -> dict[tuple[object, ...], list[Session]]:
+def _grouped(entries: Iterable[StudyPoint], by: str) -> dict[tuple[object, ...], list[StudyPoint]]:
     """Those of one series, in its order."""
-    groups: dict[tuple[object, ...], list[Session]] = {}
-    for session in sessions:
-        dropped = version_factors(session.study) if by == "version" else frozenset()
-        left = tuple(sorted((f, level) for f, level in session.levels.items() if f not in dropped))
-        kind = session.kind if by == "version" else ""
-        groups.setdefault((kind, left, session.point.clients), []).append(session)
+    groups: dict[tuple[object, ...], list[StudyPoint]] = {}
+    for entry in entries:
+        dropped = version_factors(entry.study) if by == "version" else frozenset()
+        left = tuple(sorted((f, level) for f, level in entry.levels.items() if f not in dropped))
+        kind = entry.kind if by == "version" else ""
+        groups.setdefault((kind, left, entry.point.clients), []).append(entry)
     for group in groups.values():
-        group.sort(key=lambda session: _order(session, by))
+        group.sort(key=lambda entry: _order(entry, by))
     return groups
 
 
-def _order(session: Session, by: str) -> tuple[object, ...]:
-    key = version_key(session.version) if by == "version" else ()
-    return (*key, session.began_unix_s)
+def _order(entry: StudyPoint, by: str) -> tuple[object, ...]:
+    key = version_key(entry.version) if by == "version" else ()
+    return (*key, entry.began_unix_s)
 
 
 def _series(
-    group: list[Session], everything: Sequence[Session], asked: Asked, by: str, alone: bool
+    group: list[StudyPoint], everything: Sequence[StudyPoint], asked: Asked, by: str, alone: bool
 ) -> Series | None:
     """`None` for the anchor's own series: it is relative to nothing."""
     if by == "version":
@@ -117,13 +117,13 @@ def _series(
         if not alone:
             return None
         anchors, why_not = None, "it is the baseline itself"
-    held: Sequence[Session | None] = anchors or [None] * len(kept)
+    held: Sequence[StudyPoint | None] = anchors or [None] * len(kept)
     places: list[Place] = []
-    for session, anchor in zip(kept, held, strict=True):
-        made = _place(session, anchor, asked.metric)
+    for entry, anchor in zip(kept, held, strict=True):
+        made = _place(entry, anchor, asked.metric)
         if isinstance(made, NotComparable):
-            left_out.append((made.reason, session))
-        elif anchor is not session or not any(place.session in held for place in places):
+            left_out.append((made.reason, entry))
+        elif anchor is not entry or not any(place.entry in held for place in places):
             places.append(made)
     places = places if asked.last is None else places[-asked.last :]
     anchor_name = None
@@ -137,38 +137,36 @@ def _series(
         anchor_name,
         why_not,
         {
-            reason: tuple(session.side.name for why, session in left_out if why == reason)
+            reason: tuple(entry.side.name for why, entry in left_out if why == reason)
             for reason in dict.fromkeys(why for why, _ in left_out)
         },
     )
 
 
-def _name(session: Session, by: str) -> str:
+def _name(entry: StudyPoint, by: str) -> str:
     """What all points of a series have in common; by version, not their server's level."""
     if by == "date":
-        return session.point.label
-    dropped = version_factors(session.study)
-    others = {factor: level for factor, level in session.levels.items() if factor not in dropped}
-    name = label(others, tuple(f for f in varying(session.study) if f not in dropped))
-    return ", ".join((session.kind, name)) if others else session.kind
+        return entry.point.label
+    dropped = version_factors(entry.study)
+    others = {factor: level for factor, level in entry.levels.items() if factor not in dropped}
+    name = label(others, tuple(f for f in varying(entry.study) if f not in dropped))
+    return ", ".join((entry.kind, name)) if others else entry.kind
 
 
-def where(session: Session, by: str) -> str:
+def where(entry: StudyPoint, by: str) -> str:
     """A point's place in a word: its version, or its date."""
-    return session.version if by == "version" else session.day
+    return entry.version if by == "version" else entry.day
 
 
-def _check_versions(group: Sequence[Session]) -> None:
-    for session in group:
-        if not session.version:
+def _check_versions(group: Sequence[StudyPoint]) -> None:
+    for entry in group:
+        if not entry.version:
             raise UsageError(
-                f"`{session.side.name}`: its runs tell no version of a server",
+                f"`{entry.side.name}`: its runs tell no version of a server",
                 hint="--by date orders them by when they were run",
             )
-    for (_, version), same in groupby(
-        group, key=lambda session: (str(session.folder), session.version)
-    ):
-        names = [session.point.label for session in same]
+    for (_, version), same in groupby(group, key=lambda entry: (str(entry.folder), entry.version)):
+        names = [entry.point.label for entry in same]
         if len(names) > 1:
             raise UsageError(
                 f"the cells `{'` and `'.join(names)}` of one study are both of {version}",
@@ -177,51 +175,49 @@ def _check_versions(group: Sequence[Session]) -> None:
 
 
 def _measured_alike(
-    group: Sequence[Session],
-) -> tuple[list[Session], list[tuple[str, Session]]]:
+    group: Sequence[StudyPoint],
+) -> tuple[list[StudyPoint], list[tuple[str, StudyPoint]]]:
     """Those measured as the one that was measured last, and why the others are not."""
-    newest = max(group, key=lambda session: session.began_unix_s)
-    kept: list[Session] = []
-    left_out: list[tuple[str, Session]] = []
-    for session in group:
-        found = [d for d in differences(session.side, newest.side) if d.group in MEASURED_OTHERWISE]
+    newest = max(group, key=lambda entry: entry.began_unix_s)
+    kept: list[StudyPoint] = []
+    left_out: list[tuple[str, StudyPoint]] = []
+    for entry in group:
+        found = [d for d in differences(entry.side, newest.side) if d.group in MEASURED_OTHERWISE]
         if found:
             text = "; ".join(f"{d.what}: {d.a} → {d.b}" for d in found)
-            left_out.append((f"measured otherwise than later ({text})", session))
+            left_out.append((f"measured otherwise than later ({text})", entry))
         else:
-            kept.append(session)
+            kept.append(entry)
     return kept, left_out
 
 
 def _anchors(
-    group: Sequence[Session], everything: Sequence[Session], asked: Asked
-) -> tuple[list[Session] | None, str | None]:
-    """For each session the one of the same study that it is held against; or why there is none.
+    group: Sequence[StudyPoint], everything: Sequence[StudyPoint], asked: Asked
+) -> tuple[list[StudyPoint] | None, str | None]:
+    """For each entry the one of the same study that it is held against; or why there is none.
 
     An anchor is fixed: the same server with the same settings throughout.
     """
     if asked.anchor == NO_ANCHOR:
         return None, "no anchor was asked for"
-    held: list[Session] = []
-    for session in group:
+    held: list[StudyPoint] = []
+    for entry in group:
         named = (
-            session.study.design.baseline
+            entry.study.design.baseline
             if asked.anchor is None
-            else named_levels(session.study, asked.anchor)
+            else named_levels(entry.study, asked.anchor)
         )
-        levels = {**session.levels, **named}
+        levels = {**entry.levels, **named}
         found = [
             other
             for other in everything
-            if other.folder == session.folder
+            if other.folder == entry.folder
             and other.levels == levels
-            and other.point.clients == session.point.clients
+            and other.point.clients == entry.point.clients
         ]
         if not named or not found:
-            text = f"`{label(levels, varying(session.study))}`" if named else "baseline"
-            return _without(
-                asked, f"{session.side.name} holds no {text} beside {session.point.label}"
-            )
+            text = f"`{label(levels, varying(entry.study))}`" if named else "baseline"
+            return _without(asked, f"{entry.side.name} holds no {text} beside {entry.point.label}")
         held.append(found[0])
     fixed = {_identity(anchor): anchor for anchor in held}
     if len(fixed) > 1:
@@ -232,7 +228,7 @@ def _anchors(
     return held, None
 
 
-def _identity(anchor: Session) -> tuple[object, ...]:
+def _identity(anchor: StudyPoint) -> tuple[object, ...]:
     manifest = anchor.side.runs[0].manifest
     return anchor.kind, anchor.version, tuple(sorted(manifest.settings.items()))
 
@@ -246,16 +242,16 @@ def _without(asked: Asked, why: str) -> tuple[None, str]:
     return None, why
 
 
-def _place(session: Session, anchor: Session | None, metric: str) -> Place | NotComparable:
+def _place(entry: StudyPoint, anchor: StudyPoint | None, metric: str) -> Place | NotComparable:
     """A point's value over its blocks, relative to the anchor's in the same blocks.
 
     The anchor is 1 by definition, without an interval.
     """
-    point = session.point
+    point = entry.point
     if not point.values(metric):
         return NotComparable(not_there(point, metric))
-    if anchor is session:
-        return Place(session, 1.0, None, None, len(point.counted))
+    if anchor is entry:
+        return Place(entry, 1.0, None, None, len(point.counted))
     if anchor is not None:
         effect = effect_between(point, anchor.point, metric).effect
         logs = _log_ratios(point, anchor.point, metric)
@@ -270,11 +266,11 @@ def _place(session: Session, anchor: Session | None, metric: str) -> Place | Not
         effect = effect_of(logs)
     if isinstance(effect, PairedEffect):
         low, high = effect.ratio_interval
-        return Place(session, effect.ratio, low, high, effect.blocks)
+        return Place(entry, effect.ratio, low, high, effect.blocks)
     if not logs:
         return effect
     # One block, or blocks that agree to the last digit: a value without an interval.
-    return Place(session, math.exp(float(np.mean(logs))), None, None, len(logs))
+    return Place(entry, math.exp(float(np.mean(logs))), None, None, len(logs))
 
 
 def _log_ratios(point: Point, anchor: Point, metric: str) -> list[float]:
@@ -289,7 +285,7 @@ def _with_differences(places: Sequence[Place]) -> tuple[Place, ...]:
     """Each point with what else than its server changed since the one before."""
     extended = list(places[:1])
     for before, place in pairwise(places):
-        found = differences(before.session.side, place.session.side)
+        found = differences(before.entry.side, place.entry.side)
         besides = tuple(difference for difference in found if difference.group != "server")
         extended.append(replace(place, besides=besides))
     return tuple(extended)
@@ -303,7 +299,7 @@ def _searched(series: Series, asked: Asked, by: str, level: float) -> Series:
             f"{points} point{'' if points == 1 else 's'}: changes are looked for in {least} or more"
         )
         return replace(series, not_searched=text)
-    studies = {place.session.folder for place in series.places}
+    studies = {place.entry.folder for place in series.places}
     found = history(
         [place.value for place in series.places],
         level=level,

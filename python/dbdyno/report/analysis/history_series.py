@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dbdyno.model import Figure
-from dbdyno.report.analysis.sessions import (
-    Session,
-)
 from dbdyno.report.analysis.side import Difference
+from dbdyno.report.analysis.study_points import (
+    StudyPoint,
+)
 from dbdyno.stats import (
     History,
 )
@@ -36,7 +36,7 @@ class Asked:
 class Place:
     """One point of a series."""
 
-    session: Session
+    entry: StudyPoint
     value: float
     """Geometric mean over the blocks: of the figure, or of its ratio to the anchor's."""
     low: float | None

@@ -16,7 +16,7 @@ NEAR_HALF = 0.15
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class AtLoad:
     """A cell at one load. Medians over its blocks."""
 
     point: Point
@@ -26,7 +26,7 @@ class Load:
     """Share of the processors that the kernel shows; `None`: not sampled."""
 
 
-def by_load(points: Sequence[Point], analysis: Analysis) -> tuple[Load, ...]:
+def by_load(points: Sequence[Point], analysis: Analysis) -> tuple[AtLoad, ...]:
     """Those of a cell's points that were measured, from the fewest clients on."""
     processors = next(filter(None, (run.processors for run in analysis.material.runs)), None)
     found = []
@@ -34,7 +34,7 @@ def by_load(points: Sequence[Point], analysis: Analysis) -> tuple[Load, ...]:
         rates, idle = point.values("throughput").values(), point.values(IDLE).values()
         busy = 1 - median(idle) / processors if idle and processors else None
         if rates:
-            found.append(Load(point, median(rates), busy))
+            found.append(AtLoad(point, median(rates), busy))
     return tuple(found)
 
 
@@ -56,7 +56,7 @@ def end_words(points: Sequence[Point], analysis: Analysis) -> str:
     return f"{end.point.label}: {text}{busy}.{_half_words(loads, end)}"
 
 
-def _half_words(loads: Sequence[Load], end: Load) -> str:
+def _half_words(loads: Sequence[AtLoad], end: AtLoad) -> str:
     """What there is of throughput at the load that is nearest to half of the processors busy."""
     known = [(abs(load.busy - 0.5), load, load.busy) for load in loads if load.busy is not None]
     if end.busy is None or not known:

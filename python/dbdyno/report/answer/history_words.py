@@ -15,15 +15,13 @@ from dbdyno.stats import Change
 
 def names(series: Series, by: str) -> tuple[str, ...]:
     """A name a point, each its own: what several points share is told apart by date or study."""
-    places = [where(place.session, by) for place in series.places]
-    days = [
-        f"{name}, {place.session.day}" for name, place in zip(places, series.places, strict=True)
-    ]
+    places = [where(place.entry, by) for place in series.places]
+    days = [f"{name}, {place.entry.day}" for name, place in zip(places, series.places, strict=True)]
     if by == "version":
         places = [
             day if places.count(name) > 1 else name for name, day in zip(places, days, strict=True)
         ]
-    homes = [place.session.side.name for place in series.places]
+    homes = [place.entry.side.name for place in series.places]
     return tuple(
         f"{name}, {home}" if places.count(name) > 1 else name
         for name, home in zip(places, homes, strict=True)
@@ -90,7 +88,7 @@ def notes(series: Series, computed: Histories) -> Iterator[str]:
             f"relative to `{series.anchor}`, measured in the same blocks of each study: what the "
             "host changed cancels out"
         )
-    elif len({place.session.folder for place in series.places}) > 1:
+    elif len({place.entry.folder for place in series.places}) > 1:
         yield (
             f"as measured ({series.raw_because}): host drift is not cancelled; a change must also "
             "exceed what autocorrelated noise would show"
@@ -138,12 +136,18 @@ def table(series: Series, computed: Histories) -> Table:
         if index in series.found.outliers:
             told_of.insert(0, "outlier")
         sure = None if place.low is None or place.high is None else (place.low, place.high)
-        session = place.session
-        other = (
-            session.day if computed.by == "version" else f"{session.kind} {session.version}".strip()
-        )
+        entry = place.entry
+        other = entry.day if computed.by == "version" else f"{entry.kind} {entry.version}".strip()
         rows.append(
-            (name, other, session.side.name, place.value, sure, place.blocks, "; ".join(told_of))
+            (
+                name,
+                other,
+                entry.side.name,
+                place.value,
+                sure,
+                place.blocks,
+                "; ".join(told_of),
+            )
         )
     columns = (
         Column("Version" if computed.by == "version" else "Date (UTC)", "point"),

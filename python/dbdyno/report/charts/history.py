@@ -70,8 +70,8 @@ def _rows(series: Series, computed: Histories) -> tuple[Row, ...]:
     return tuple(
         {
             "point": name,
-            "server": f"{place.session.kind} {place.session.version}".strip(),
-            "study": place.session.side.name,
+            "server": f"{place.entry.kind} {place.entry.version}".strip(),
+            "study": place.entry.side.name,
             "value": place.value,
             "low": place.low,
             "high": place.high,

@@ -14,7 +14,7 @@ from dbdyno.report.charts import Chart
 from dbdyno.report.gates.registry import gates
 from dbdyno.report.page.paper import environment, payload, template_text
 from dbdyno.report.sections.comparison_tables import comparisons_shown
-from dbdyno.report.sections.loads import loads_table
+from dbdyno.report.sections.fills import fills_table
 from dbdyno.report.sections.provenance import (
     command_lines,
     data_to_cache,
@@ -184,7 +184,7 @@ def context(
         "selectors": selectors(charts),
         "tables": named,
         "data_to_cache": data_to_cache(analysis),
-        "loads": loads_table(analysis),
+        "loads": fills_table(analysis),
         "commands": command_lines(analysis),
         "notes": notes_table(analysis),
         "rerun": rerun_lines(analysis),

@@ -47,7 +47,7 @@ class Direct(ABC):
     def target(self, transport: Transport | None = None) -> Mapping[str, object]:
         """Where the engine connects."""
 
-    def load_target(self) -> Mapping[str, object]:
+    def fill_target(self) -> Mapping[str, object]:
         """The server itself: no proxy stands before it."""
         return self.target()
 

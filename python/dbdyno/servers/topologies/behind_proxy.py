@@ -180,9 +180,9 @@ class ProxiedServer:
         places = [{"tcp": {"host": post.address, "port": post.port}} for post in self._posts]
         return {**self._server.entry.target("tcp"), "endpoints": places}
 
-    def load_target(self) -> Mapping[str, object]:
+    def fill_target(self) -> Mapping[str, object]:
         """The server itself."""
-        return self._server.entry.load_target()
+        return self._server.entry.fill_target()
 
     def facts(self) -> Mapping[str, object]:
         """The server's facts, and the proxy's."""

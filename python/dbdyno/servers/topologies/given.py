@@ -63,7 +63,7 @@ class GivenEntry:
         """As the URL of `provision` says."""
         return self.clients.target(transport)
 
-    def load_target(self) -> Mapping[str, object]:
+    def fill_target(self) -> Mapping[str, object]:
         """The first member."""
         return self.first.target()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dbdyno.servers.contents import NULL, SEPARATOR, Contents, checksum_of
-from dbdyno.servers.databases.postgresql.query import Session
+from dbdyno.servers.databases.postgresql.query import PostgresqlSession
 
 _SETTINGS = (
     "SET statement_timeout = 0",
@@ -29,7 +29,7 @@ _TABLES = """
     ORDER BY name"""
 
 
-def tables(session: Session) -> Mapping[str, str]:
+def tables(session: PostgresqlSession) -> Mapping[str, str]:
     """Each with its name as in a statement. A partition belongs to its table.
 
     `session` is used for nothing else, and is closed.
@@ -40,7 +40,7 @@ def tables(session: Session) -> Mapping[str, str]:
         session.close()
 
 
-def contents(session: Session, table: str, *, checksum: bool) -> Contents:
+def contents(session: PostgresqlSession, table: str, *, checksum: bool) -> Contents:
     """Of a table, named as in a statement. `session` is used for nothing else, and is closed.
 
     # Errors

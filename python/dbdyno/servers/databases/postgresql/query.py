@@ -43,7 +43,7 @@ _CHECKPOINTS = """
            buffers_written AS checkpoint_buffers FROM pg_stat_checkpointer"""
 
 
-class Session:
+class PostgresqlSession:
     """The lab's own connection, opened when first needed and again if lost."""
 
     def __init__(self, conninfo: str = "", **parameters: str | int) -> None:
@@ -190,7 +190,7 @@ def _advice(words: str) -> str:
     return "check address, role, password and database with `psql`"
 
 
-def configured_with(session: Session) -> str | None:
+def configured_with(session: PostgresqlSession) -> str | None:
     """The options of `configure` that it was built with; `None` before 9.6, or if this role may not
     read them."""
     try:
@@ -200,7 +200,7 @@ def configured_with(session: Session) -> str | None:
     return str(rows[0]["setting"]) if rows else None
 
 
-def facts(session: Session) -> Mapping[str, object]:
+def facts(session: PostgresqlSession) -> Mapping[str, object]:
     """Version, build, durability, and every setting that is not PostgreSQL's own default."""
     row = session.row(
         "SELECT version() AS build, current_setting('server_version') AS version,"
@@ -222,7 +222,7 @@ def facts(session: Session) -> Mapping[str, object]:
     }
 
 
-def settings(session: Session) -> Mapping[str, str]:
+def settings(session: PostgresqlSession) -> Mapping[str, str]:
     """Every setting this role may see, with its unit."""
     return {row["name"]: row["setting"] for row in session.rows("SHOW ALL")}
 
@@ -240,7 +240,7 @@ def durability(effective: Mapping[str, str]) -> str:
     return "D2"
 
 
-def _settings_changed(session: Session) -> Mapping[str, Mapping[str, str]]:
+def _settings_changed(session: PostgresqlSession) -> Mapping[str, Mapping[str, str]]:
     rows = session.rows(
         "SELECT name, current_setting(name) AS value,"
         " coalesce(boot_val || coalesce(' × ' || unit, ''), '') AS default_value, source"
@@ -258,7 +258,7 @@ def _settings_changed(session: Session) -> Mapping[str, Mapping[str, str]]:
     }
 
 
-def counters(session: Session, database: str) -> Mapping[str, int]:
+def counters(session: PostgresqlSession, database: str) -> Mapping[str, int]:
     """Counters of one database, of its statements if `pg_stat_statements` is on, and of the
     server's log and checkpoints.
 
@@ -278,7 +278,7 @@ def counters(session: Session, database: str) -> Mapping[str, int]:
     return counts
 
 
-def _wal_bytes(session: Session, version: int) -> Mapping[str, int]:
+def _wal_bytes(session: PostgresqlSession, version: int) -> Mapping[str, int]:
     if session.row("SELECT pg_is_in_recovery() AS standby")["standby"]:
         return {}
     difference, position = (
@@ -290,7 +290,7 @@ def _wal_bytes(session: Session, version: int) -> Mapping[str, int]:
     return {"wal_bytes": row["wal_bytes"]}
 
 
-def _statements(session: Session, version: int, database: str) -> Mapping[str, int]:
+def _statements(session: PostgresqlSession, version: int, database: str) -> Mapping[str, int]:
     """Sums of `pg_stat_statements`, in whatever schema it is; empty if it is not loaded."""
     schemas = session.rows(
         "SELECT quote_ident(nspname) AS name FROM pg_extension"
@@ -317,7 +317,7 @@ def _statements(session: Session, version: int, database: str) -> Mapping[str, i
     return counts
 
 
-def capacity(session: Session) -> Capacity:
+def capacity(session: PostgresqlSession) -> Capacity:
     """Connections left for our role. Unknown behind a pooler, whose port is not the server's."""
     row = session.row(
         "SELECT current_setting('port')::int AS port,"
@@ -338,7 +338,7 @@ def capacity(session: Session) -> Capacity:
     )
 
 
-def size_bytes(session: Session, database: str) -> int:
+def size_bytes(session: PostgresqlSession, database: str) -> int:
     """Tables and indexes of a database on disk, without the log."""
     size: int = session.row("SELECT pg_database_size(%s) AS size", database)["size"]
     return size

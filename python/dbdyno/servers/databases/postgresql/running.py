@@ -26,7 +26,7 @@ def _in_words(error: psycopg.Error) -> str:
 class RunningPostgresql(RunningServer):
     """The server behind a `postgresql://` URL; libpq's environment variables apply."""
 
-    _session: query.Session
+    _session: query.PostgresqlSession
 
     def __init__(self, spec: ServerSpec) -> None:
         provision = spec.provision
@@ -41,7 +41,7 @@ class RunningPostgresql(RunningServer):
                 hint="expected `postgresql://user:password@host:port/database`, or "
                 "`postgresql://user@/database?host=/socket/folder&port=5432`",
             ) from error
-        self._session = query.Session(self._url, connect_timeout=ANSWER_LIMIT_S)
+        self._session = query.PostgresqlSession(self._url, connect_timeout=ANSWER_LIMIT_S)
 
     def _addresses(self) -> int:
         return self._session.addresses()
@@ -61,7 +61,7 @@ class RunningPostgresql(RunningServer):
         return self._with_settings(target)
 
     def _try_settings(self) -> None:
-        session = query.Session(self._url, connect_timeout=ANSWER_LIMIT_S)
+        session = query.PostgresqlSession(self._url, connect_timeout=ANSWER_LIMIT_S)
         try:
             for name, value in self._wanted.items():
                 try_setting(session, name, value)
@@ -115,8 +115,8 @@ class RunningPostgresql(RunningServer):
 
     def ask(self) -> SampledSession | None:
         """In the database of the URL."""
-        return query.Session(self._url)
+        return query.PostgresqlSession(self._url)
 
     def contents(self, table: str, *, checksum: bool) -> Contents:
         """Contents of a table in the URL's database."""
-        return contents(query.Session(self._url), table, checksum=checksum)
+        return contents(query.PostgresqlSession(self._url), table, checksum=checksum)

@@ -50,7 +50,7 @@ class PostgresqlServer(OwnServer):
     _DRIVER = "postgresql"
     _STOP = signal.SIGINT
     _DROP = signal.SIGQUIT
-    _session: query.Session
+    _session: query.PostgresqlSession
 
     def __init__(self, spec: ServerSpec, folder: Path) -> None:
         # What is refused is refused before there is a guard that would have to be closed.
@@ -64,7 +64,7 @@ class PostgresqlServer(OwnServer):
         self._checksums = settings.pop(_CHECKSUMS, None)
         self._asked = settings
         self._folder = Path()
-        self._session = query.Session()
+        self._session = query.PostgresqlSession()
         self._functions: Mapping[str, object] = {}
         self._has_others_password = False
         """The data folder is a copy, in which the role has the password of an earlier server."""
@@ -239,7 +239,7 @@ class PostgresqlServer(OwnServer):
             env=self._environment("PG"),
             death_signal=signal.SIGQUIT,
         )
-        self._session = query.Session(
+        self._session = query.PostgresqlSession(
             host=str(self._sockets), port=self._port, user=ROLE, dbname="postgres"
         )
 
@@ -306,7 +306,9 @@ class PostgresqlServer(OwnServer):
 
     def ask(self) -> SampledSession | None:
         """In another database than the one under load."""
-        return query.Session(host=str(self._sockets), port=self._port, user=ROLE, dbname="postgres")
+        return query.PostgresqlSession(
+            host=str(self._sockets), port=self._port, user=ROLE, dbname="postgres"
+        )
 
     def table_files(self, table: str) -> Sequence[Path]:
         """Files of the table, its indexes and its TOAST table; without free space maps."""
@@ -320,9 +322,11 @@ class PostgresqlServer(OwnServer):
         """Opens a session as its role."""
         return self._inside()
 
-    def _inside(self) -> query.Session:
+    def _inside(self) -> query.PostgresqlSession:
         """A session in the database under load, for one use."""
-        return query.Session(host=str(self._sockets), port=self._port, user=ROLE, dbname=DATABASE)
+        return query.PostgresqlSession(
+            host=str(self._sockets), port=self._port, user=ROLE, dbname=DATABASE
+        )
 
 
 def _quoted(value: str) -> str:

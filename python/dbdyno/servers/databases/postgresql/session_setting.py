@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dbdyno.errors import ServerError
-from dbdyno.servers.databases.postgresql.query import Session
+from dbdyno.servers.databases.postgresql.query import PostgresqlSession
 from dbdyno.servers.setting import unknown_setting
 
 _OF_LOG_IN = ("backend", "superuser-backend")
@@ -15,7 +15,7 @@ _WHEN = {
 }
 
 
-def try_setting(session: Session, name: str, value: str) -> None:
+def try_setting(session: PostgresqlSession, name: str, value: str) -> None:
     """Sets it in `session`; the engine's sessions send it with their log-in.
 
     # Errors

@@ -1,6 +1,6 @@
 """Load in turns: an engine whose clients stay connected while windows are ordered one by one.
 
-Several sessions may be driven from one thread, in turn: unread records of an engine wait.
+Several engines may be driven from one thread, in turn: unread records of an engine wait.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from dbdyno.places import HERE, Running
 _Found = TypeVar("_Found", bound=Record)
 
 
-class Session:
+class EngineInTurns:
     """An engine under load in turns; `open_turns` makes it."""
 
     def __init__(
@@ -137,7 +137,7 @@ def open_turns(
     hosts: LoadHosts | None = None,
     reconnect: int = 0,
     is_lost: Callable[[], bool] = lambda: False,
-) -> Iterator[Session]:
+) -> Iterator[EngineInTurns]:
     """An engine that connects the clients of a spec and waits for turns.
 
     The spec's own `warm_up_s`, `measure_s` and `events` are ignored. With `reconnect`,
@@ -145,7 +145,7 @@ def open_turns(
     While records are awaited and none arrives, `is_lost` is asked whether the load makes no sense
     any more (its server has died): the engine is then stopped.
     Otherwise as `run_engine`: the listener gets each record as it is read, during a call of a
-    session's method. No process outlives the block.
+    method of what is returned. No process outlives the block.
     """
     turned = in_turns(spec, reconnect)
     if hosts is None:
@@ -155,8 +155,8 @@ def open_turns(
         starts = hosts.starts(turned, processes)
     with started(starts, log, launch) as running:
         reader = Reader(Call(running), listener, spec)
-        session = Session(running, reader, log, keep, is_lost, hosts=hosts)
-        with signals_passed_to(session.call):
+        driven = EngineInTurns(running, reader, log, keep, is_lost, hosts=hosts)
+        with signals_passed_to(driven.call):
             for process, start in zip(running, starts, strict=True):
                 send(process, start.spec, more=True)
-            yield session
+            yield driven

@@ -42,7 +42,7 @@ rest."""
 _LARGE_MEMORY_BYTES = 60 * 2**30
 
 
-def load_study(
+def open_study(
     name: str,
     *,
     scale: str | None = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from dbdyno.model import RunManifest, TableLoad
+from dbdyno.model import RunManifest, TableFill
 from dbdyno.report.analysis.analyse import Analysis
 from dbdyno.report.terms.table import Column, Table, Value
 from dbdyno.report.terms.wording import count, number, rows_text
@@ -13,10 +13,10 @@ from dbdyno.report.terms.wording import count, number, rows_text
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What one load put into one table."""
+    """What one fill put into one table."""
 
     run: RunManifest
-    load: TableLoad
+    fill: TableFill
 
     @property
     def recipe(self) -> tuple[str, ...]:
@@ -24,26 +24,26 @@ class Found:
         kind = self.run.provision.partition(":")[0].partition("@")[0]
         options = repr(sorted(self.run.options.items()))
         seed = str(self.run.data_seed)
-        return (self.load.table, self.load.command, kind, self.run.script, options, seed)
+        return (self.fill.table, self.fill.command, kind, self.run.script, options, seed)
 
     @property
     def contents(self) -> tuple[int | None, str | None]:
         """Rows and checksum."""
-        return self.load.rows, self.load.checksum
+        return self.fill.rows, self.fill.checksum
 
 
-def found_loads(analysis: Analysis) -> tuple[Found, ...]:
+def found_fills(analysis: Analysis) -> tuple[Found, ...]:
     """Of every run, in the order in which they were carried out."""
     manifests = (run.manifest for run in analysis.material.runs)
-    return tuple(Found(manifest, load) for manifest in manifests for load in manifest.loads)
+    return tuple(Found(manifest, fill) for manifest in manifests for fill in manifest.loads)
 
 
 def otherwise(found: Iterable[Found], is_so: Callable[[int, int], bool]) -> Iterator[str]:
     """Tables whose rows, found and sent, are so; each once, in sentences."""
     sentences = {
-        f"`{load.table}` has {rows_text(load.rows)}, {count(load.sent)} were sent": None
-        for load in (table.load for table in found)
-        if load.rows is not None and load.sent is not None and is_so(load.rows, load.sent)
+        f"`{fill.table}` has {rows_text(fill.rows)}, {count(fill.sent)} were sent": None
+        for fill in (table.fill for table in found)
+        if fill.rows is not None and fill.sent is not None and is_so(fill.rows, fill.sent)
     }
     yield from sentences
 
@@ -52,14 +52,14 @@ def differences(found: Iterable[Found]) -> Iterator[str]:
     """Tables that should be the same and are not, in sentences."""
     by_recipe: dict[tuple[str, ...], list[Found]] = {}
     for table in found:
-        if table.load.problem is None:
+        if table.fill.problem is None:
             by_recipe.setdefault(table.recipe, []).append(table)
     for same in by_recipe.values():
         contents = dict.fromkeys(table.contents for table in same)
         if len(contents) > 1:
             text = "; ".join(_told(content, same) for content in contents)
             yield (
-                f"`{same[0].load.table}` differs between runs with the same seed, script and "
+                f"`{same[0].fill.table}` differs between runs with the same seed, script and "
                 f"options: {text}"
             )
 
@@ -72,16 +72,16 @@ def _told(contents: tuple[int | None, str | None], found: Sequence[Found]) -> st
     return f"{text} in {runs[0]}{more}"
 
 
-def loads_table(analysis: Analysis) -> Table:
+def fills_table(analysis: Analysis) -> Table:
     """Each table with each contents it was found to have."""
     alike: dict[tuple[Value, ...], list[Found]] = {}
-    for table in found_loads(analysis):
-        load = table.load
-        counted = (load.table, table.run.script, load.sent, load.rows, load.checksum)
-        alike.setdefault((*counted, load.problem or ""), []).append(table)
+    for table in found_fills(analysis):
+        fill = table.fill
+        counted = (fill.table, table.run.script, fill.sent, fill.rows, fill.checksum)
+        alike.setdefault((*counted, fill.problem or ""), []).append(table)
     rows: list[tuple[Value, ...]] = []
     for (*counted_so, problem), found in alike.items():
-        took = [table.load.took_s for table in found]
+        took = [table.fill.took_s for table in found]
         runs = len({table.run.id for table in found})
         rows.append((*counted_so, runs, (min(took), max(took)), problem))
     columns = (

@@ -9,7 +9,7 @@ import pytest
 from made_up_runs import World, page_of, write_study
 from made_up_studies import SMALL
 
-from dbdyno.model import PlannedRun, TableLoad
+from dbdyno.model import PlannedRun, TableFill
 from dbdyno.report.analysis.analyse import analyse
 from dbdyno.report.gates.gate import Gate
 from dbdyno.report.gates.registry import gates
@@ -18,7 +18,7 @@ from dbdyno.report.material.gather import gather
 SHORT = SMALL.replace('"30 s"', '"6 s"').replace('"5 s"', '"1 s"')
 
 
-def data_gate(folder: Path, loads: Callable[[PlannedRun], tuple[TableLoad, ...]]) -> Gate:
+def data_gate(folder: Path, loads: Callable[[PlannedRun], tuple[TableFill, ...]]) -> Gate:
     """Every cell's journal mode `delete` has an option of its own."""
     text = SHORT.replace('"delete" } }', '"delete" }, options = { values = 2 } }')
     store = write_study(folder, text, World(lambda *_: 100.0, loads=loads))
@@ -27,8 +27,8 @@ def data_gate(folder: Path, loads: Callable[[PlannedRun], tuple[TableLoad, ...]]
     return gate
 
 
-FINE = TableLoad("prepare", "t1", 100, 100, "00000000000000aa", 0.1)
-OTHER = TableLoad("prepare", "t2", None, 7, "00000000000000aa", 0.1)
+FINE = TableFill("prepare", "t1", 100, 100, "00000000000000aa", 0.1)
+OTHER = TableFill("prepare", "t2", None, 7, "00000000000000aa", 0.1)
 
 
 @pytest.mark.parametrize(
@@ -36,40 +36,40 @@ OTHER = TableLoad("prepare", "t2", None, 7, "00000000000000aa", 0.1)
     [
         ({}, "not judged", "No table was looked at"),
         ({1: FINE}, "ok", "made the same rows in all"),
-        ({1: TableLoad("prepare", "t1", 100, 100)}, "ok", "contents were not compared"),
+        ({1: TableFill("prepare", "t1", 100, 100)}, "ok", "contents were not compared"),
         (
-            {1: FINE, 2: TableLoad("prepare", "t1", 100, 100, "00000000000000ab", 0.1)},
+            {1: FINE, 2: TableFill("prepare", "t1", 100, 100, "00000000000000ab", 0.1)},
             "failed",
             "`t1` differs between runs with the same seed, script and options: 100 rows, "
             "00000000000000aa in b1-",
         ),
         (
-            {1: TableLoad("prepare", "t1", 100, 99, "0a", 0.1)},
+            {1: TableFill("prepare", "t1", 100, 99, "0a", 0.1)},
             "failed",
             "`t1` has 99 rows, 100 were sent",
         ),
         (
-            {1: TableLoad("prepare", "t1", 100, 101, "0a", 0.1)},
+            {1: TableFill("prepare", "t1", 100, 101, "0a", 0.1)},
             "doubtful",
             "`t1` has 101 rows, 100 were sent",
         ),
         ({1: OTHER}, "ok", "12 tables that no bulk insert filled were looked at; the same seed"),
         (
-            {1: OTHER, 2: TableLoad("prepare", "t2", None, 7, "00000000000000ab", 0.1)},
+            {1: OTHER, 2: TableFill("prepare", "t2", None, 7, "00000000000000ab", 0.1)},
             "doubtful",
             "`t2` differs between runs with the same seed, script and options: 7 rows, ",
         ),
         (
-            {1: TableLoad("prepare", "t1", 100, problem="permission denied")},
+            {1: TableFill("prepare", "t1", 100, problem="permission denied")},
             "doubtful",
             "ermission denied",
         ),
     ],
 )
 def test_data_that_differs_fails_its_gate(
-    tmp_path: Path, loads: dict[int, TableLoad], state: str, says: str
+    tmp_path: Path, loads: dict[int, TableFill], state: str, says: str
 ) -> None:
-    def loaded(run: PlannedRun) -> tuple[TableLoad, ...]:
+    def loaded(run: PlannedRun) -> tuple[TableFill, ...]:
         """By block; the last one's in those that come after."""
         return (loads[min(run.block, max(loads))],) if loads else ()
 
@@ -78,6 +78,6 @@ def test_data_that_differs_fails_its_gate(
 
 
 def test_other_options_may_make_other_rows(tmp_path: Path) -> None:
-    other = TableLoad("prepare", "t1", 100, 100, "00000000000000ab", 0.1)
+    other = TableFill("prepare", "t1", 100, 100, "00000000000000ab", 0.1)
     gate = data_gate(tmp_path, lambda run: (other if run.cell.options else FINE,))
     assert gate.state == "ok", gate.text

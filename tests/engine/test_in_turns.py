@@ -1,4 +1,4 @@
-"""The real engine in turns: sessions side by side, each turn in its place."""
+"""The real engine in turns: engines side by side, each turn in its place."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from dbdyno.engine import Session, find_engine, open_turns
+from dbdyno.engine import EngineInTurns, find_engine, open_turns
 from dbdyno.engine.process import Call
 from dbdyno.errors import InterruptedRunError, ScriptError
 from dbdyno.formats.record_schema import SCHEMA
@@ -51,14 +51,14 @@ def sums(parts: list[Counters]) -> Mapping[str, int]:
 
 
 @pytest.mark.parametrize("processes", [1, 3])
-def test_two_sessions_take_turns(tmp_path: Path, processes: int) -> None:
+def test_two_engines_take_turns(tmp_path: Path, processes: int) -> None:
     seen: list[Record] = []
 
     def listen(_line: bytes, record: Record, _call: Call) -> None:
         seen.append(record)
 
     with ExitStack() as stack:
-        sessions: list[Session] = []
+        engines: list[EngineInTurns] = []
         for name in ("a", "b"):
             folder = tmp_path / name
             folder.mkdir()
@@ -70,12 +70,12 @@ def test_two_sessions_take_turns(tmp_path: Path, processes: int) -> None:
                 processes=processes,
                 keep=folder / "step-0",
             )
-            sessions.append(stack.enter_context(opened))
-        for session in sessions:
-            session.ready()
+            engines.append(stack.enter_context(opened))
+        for engine in engines:
+            engine.ready()
         order = [0, 1, 1, 0]
-        turns = [(which, sessions[which].turn(soon(), 0.1, 0.2)) for which in order]
-        outcomes = [session.end() for session in sessions]
+        turns = [(which, engines[which].turn(soon(), 0.1, 0.2)) for which in order]
+        outcomes = [engine.end() for engine in engines]
 
     for which, outcome in enumerate(outcomes):
         own = [turn for number, turn in turns if number == which]
@@ -97,19 +97,19 @@ def test_two_sessions_take_turns(tmp_path: Path, processes: int) -> None:
     assert sum(isinstance(record, Hello) for record in seen) == 1
 
 
-def test_a_script_that_fails_ends_its_session_with_the_reason(tmp_path: Path) -> None:
+def test_a_script_that_fails_ends_its_load_with_the_reason(tmp_path: Path) -> None:
     text = "function event() error('no more') end"
     with open_turns(
         find_engine(), spec(tmp_path, text), listener=ignore, log=tmp_path / "log"
-    ) as session:
-        session.ready()
+    ) as engine:
+        engine.ready()
         with pytest.raises(ScriptError, match="no more"):
-            session.turn(soon(), 0.0, 0.2)
-        assert isinstance(session.end().failure, ScriptError)
+            engine.turn(soon(), 0.0, 0.2)
+        assert isinstance(engine.end().failure, ScriptError)
 
 
 @pytest.mark.parametrize("in_turn", [False, True])
-def test_a_signal_reaches_all_sessions_and_what_was_measured_stays(
+def test_a_signal_reaches_all_engines_and_what_was_measured_stays(
     tmp_path: Path, in_turn: bool
 ) -> None:
     def interrupt(_line: bytes, record: Record, _call: Call) -> None:
@@ -127,32 +127,30 @@ def test_a_signal_reaches_all_sessions_and_what_was_measured_stays(
             )
             for listener in (interrupt, ignore)
         )
-        for session in (one, other):
-            session.ready()
-            session.turn(soon(), 0.0, 0.1)
+        for engine in (one, other):
+            engine.ready()
+            engine.turn(soon(), 0.0, 0.1)
         if in_turn:
             assert one.turn(soon(), 0.0, 60.0).interrupted
         else:
             os.kill(os.getpid(), signal.SIGINT)
         with pytest.raises(InterruptedRunError):
             other.turn(soon(), 0.0, 0.1)
-        for session in (one, other):
-            outcome = session.end()
+        for engine in (one, other):
+            outcome = engine.end()
             assert outcome.interrupted and outcome.failure is None
             assert outcome.summary is not None and outcome.summary.measured.events > 0
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_a_session_that_is_left_leaves_no_engine_behind(tmp_path: Path) -> None:
+def test_an_engine_that_is_left_leaves_no_engine_behind(tmp_path: Path) -> None:
     pids: list[int] = []
 
     def listen(_line: bytes, record: Record, _call: Call) -> None:
         if isinstance(record, Hello):
             pids.append(record.pid)
 
-    with open_turns(
-        find_engine(), spec(tmp_path), listener=listen, log=tmp_path / "log"
-    ) as session:
-        session.ready()
+    with open_turns(find_engine(), spec(tmp_path), listener=listen, log=tmp_path / "log") as engine:
+        engine.ready()
     with pytest.raises(ProcessLookupError):
         os.kill(pids[0], 0)

@@ -23,7 +23,7 @@ EARLY = re.compile(r"alpha|beta|rc|dev|pre", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class StudyPoint:
     """One cell at one load, as one study measured it."""
 
     study: Study
@@ -100,7 +100,7 @@ def named_levels(study: Study, text: str) -> Mapping[str, str]:
     return found
 
 
-def sessions_of(store: Store, studies: Sequence[str], metric: str) -> tuple[Session, ...]:
+def study_points(store: Store, studies: Sequence[str], metric: str) -> tuple[StudyPoint, ...]:
     """All cells at all loads of the studies named and of their repeats (`NAME.2`, …).
 
     Without a name: of the one study that the store holds, with its repeats. A name may be a
@@ -109,7 +109,7 @@ def sessions_of(store: Store, studies: Sequence[str], metric: str) -> tuple[Sess
     places = dict.fromkeys(
         place for name in studies or _only(store) for place in _folders(store, name)
     )
-    return tuple(session for root, name in places for session in _sessions(root, name, metric))
+    return tuple(entry for root, name in places for entry in _points_of(root, name, metric))
 
 
 def _only(store: Store) -> Sequence[str]:
@@ -140,7 +140,7 @@ def _folders(store: Store, name: str) -> Iterator[tuple[Path, str]]:
         yield home.root, study.name
 
 
-def _sessions(root: Path, name: str, metric: str) -> Iterator[Session]:
+def _points_of(root: Path, name: str, metric: str) -> Iterator[StudyPoint]:
     stored = Store(root).study(name).study
     material = gather(
         root, name, asked=replace(stored, primary=replace(stored.primary, metric=metric))
@@ -159,4 +159,4 @@ def _sessions(root: Path, name: str, metric: str) -> Iterator[Session]:
         side = Side(name, home, stored, (point,), tuple(sound), point.cell.levels)
         began = min(run.manifest.started_unix_s for run in sound)
         newest = sorted(versions, key=version_key)[-1]
-        yield Session(stored, home, point, side, newest, began)
+        yield StudyPoint(stored, home, point, side, newest, began)
