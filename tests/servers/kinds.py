@@ -36,6 +36,15 @@ class KindUnderTest:
     says_wrong_password: str
 
 
+def rows_of(server: Server, statement: str) -> Any:
+    """What a session in the database under load answers."""
+    session = server.database.inside()
+    try:
+        return session.rows(statement)
+    finally:
+        session.close()
+
+
 def connect_mysql(target: Mapping[str, Any], **more: Any) -> pymysql.Connection[Any]:
     """A connection of PyMySQL."""
     (endpoint,) = target["endpoints"]

@@ -9,10 +9,9 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from kinds import connect_mysql
+from kinds import connect_mysql, rows_of
 
 from dbdyno.errors import ServerError
 from dbdyno.servers import Server, open_server, parse_provision
@@ -101,14 +100,6 @@ def server(tmp_path: Path) -> Iterator[Server]:
     with nothing_left(), open_server(DOLT, {"max_connections": "40"}, tmp_path) as server:
         server.start()
         yield server
-
-
-def rows_of(server: Server, statement: str) -> Any:
-    session = server.database.inside()
-    try:
-        return session.rows(statement)
-    finally:
-        session.close()
 
 
 @nightly

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 import pytest
 from hostile import served, trickle
+from kinds import rows_of
 
 from dbdyno.collect import Watched
 from dbdyno.collect.sources.mongodb import COLLECTOR
@@ -154,14 +155,6 @@ def server(tmp_path: Path) -> Iterator[Server]:
     with nothing_left(), open_server(FERRETDB, {}, tmp_path) as server:
         server.start()
         yield server
-
-
-def rows_of(server: Server, command: str) -> Any:
-    session = server.database.inside()
-    try:
-        return session.rows(command)
-    finally:
-        session.close()
 
 
 @nightly
