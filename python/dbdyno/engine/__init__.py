@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 __all__ = [
     "HOST_METRICS",
     "Engine",
-    "LoadHosts",
     "EngineInTurns",
+    "LoadHosts",
     "Outcome",
     "Speedometer",
     "at_rate",
