@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,14 @@ CLOCK_SOURCE = Path("/sys/devices/system/clocksource/clocksource0/current_clocks
 OPTIONS = ("--option", "tables=2", "--option", "table_size=1000")
 CLIENTS = 4
 LOAD = ("--clients", str(CLIENTS), "--warm-up", "500ms", "--time", "2s", "--interval", "500ms")
+
+
+ASKING = """
+function thread_init()
+  print(sysbench.sql.driver():connect():query_row("SELECT sqlite_version()"))
+end
+function event() end
+"""
 
 
 @pytest.fixture(scope="module")
@@ -179,6 +188,17 @@ def test_two_databases_are_compared_and_tables_made_on_both(tmp_path: Path) -> N
     names = [line.split()[0] for line in told.out.splitlines()]
     assert (len(names), names[2:]) == (4, ["answer", "report"])
     assert "old.db" in names[0] and "new.db" in names[1]
+
+
+def test_the_page_names_the_version_of_the_engine_s_own_sqlite(tmp_path: Path) -> None:
+    script = tmp_path / "version.lua"
+    script.write_text(ASKING)
+    call = ("bench", f"sqlite:{tmp_path}/a.db", "--script", script, "--events", "1")
+    done = dbdyno(*call, "--no-pictures", folder=tmp_path)
+
+    (version,) = re.findall(r"^3\.\d+\.\d+$", done.out + done.err, re.MULTILINE)
+    (page,) = tmp_path.glob("results/*/report.html")
+    assert f"SQLite {version}" in page.read_text("utf-8")
 
 
 def test_repeats_of_a_bench_are_what_a_verdict_needs(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ mod sysbench;
 mod terminal;
 mod watch;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -73,7 +74,8 @@ enum Verb {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Print the engine's version and the schema of its specs and records, as JSON.
+    /// Print the engine's version, the schema of its specs and records and the versions of what is
+    /// part of it, as JSON.
     Version,
 }
 
@@ -111,6 +113,7 @@ fn main() -> ExitCode {
                     "engine_version": env!("CARGO_PKG_VERSION"),
                     "schema": record::SCHEMA,
                     "luajit_version": script::luajit_version(),
+                    "embedded": BTreeMap::from(driver::embedded()),
                 })
             );
             ExitCode::SUCCESS

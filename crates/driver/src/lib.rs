@@ -61,3 +61,8 @@ pub use table::{Route, Table, is_one_row, table_of};
 pub use traits::{Family, Memory, Traits};
 pub use transport::{Opened, Transport};
 pub use value::Value;
+
+/// Databases that are part of the engine, with their versions.
+pub fn embedded() -> [(&'static str, &'static str); 1] {
+    [("sqlite", rusqlite::version())]
+}

@@ -8,8 +8,8 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -29,6 +29,8 @@ class Engine:
 
     path: Path
     version: str
+    embedded: Mapping[str, str] = field(default_factory=dict)
+    """Kinds of databases that are part of it, with their versions."""
 
 
 def find_engine() -> Engine:
@@ -41,7 +43,7 @@ def find_engine() -> Engine:
     for place, path in _places():
         tried.append(f"{path} ({place})")
         if path.is_file() and os.access(path, os.X_OK):
-            return Engine(path, _checked_version(path, path.stat().st_mtime_ns))
+            return _checked(path, path.stat().st_mtime_ns)
         if place == f"${VARIABLE}":
             break
     listing = "\n".join(f"  {line}" for line in tried)
@@ -69,7 +71,7 @@ def _places() -> Iterator[tuple[str, Path]]:
 
 
 @cache
-def _checked_version(path: Path, _modified_ns: int) -> str:
+def _checked(path: Path, _modified_ns: int) -> Engine:
     """Asked once, until the file changes."""
     try:
         answer = subprocess.run(
@@ -77,6 +79,7 @@ def _checked_version(path: Path, _modified_ns: int) -> str:
         )
         document = json.loads(answer.stdout)
         version, schema = str(document["engine_version"]), document["schema"]
+        embedded = dict(document.get("embedded", {}))
     except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError) as error:
         raise EngineError(f"{path} does not report its version: {error}") from error
     if (version, schema) != (__version__, SCHEMA):
@@ -85,4 +88,4 @@ def _checked_version(path: Path, _modified_ns: int) -> str:
             f"this lab is version {__version__} with schema {SCHEMA}",
             hint="`make setup` builds the matching one in a checkout",
         )
-    return version
+    return Engine(path, version, embedded)

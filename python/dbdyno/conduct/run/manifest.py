@@ -16,7 +16,7 @@ from dbdyno.conduct.run.measured import Measured
 from dbdyno.engine.script import script_file
 from dbdyno.errors import LabError
 from dbdyno.formats.record_schema import SCHEMA
-from dbdyno.model import LabCost, RunManifest, ScriptFile
+from dbdyno.model import ENGINE, LabCost, RunManifest, ScriptFile
 
 
 def manifest_of(
@@ -61,7 +61,7 @@ def manifest_of(
             "engine_schema": str(SCHEMA),
             "luajit": account.luajit,
             "python": platform.python_version(),
-            "server": str(inspected.server_facts.get("version", "")),
+            "server": _server_version(inspected.server_facts, identity),
         },
         environment_id=collect.environment_id(inspected.host_facts),
         phases=tuple(measured.phases),
@@ -81,6 +81,13 @@ def manifest_of(
         attempt=identity.attempt,
         script_file=_script_file(identity),
     )
+
+
+def _server_version(facts: Mapping[str, object], identity: Identity) -> str:
+    """Its own, or that of the engine's database where it is part of the engine."""
+    if "version" in facts or identity.cell.generator != ENGINE:
+        return str(facts.get("version", ""))
+    return identity.setting.engine.embedded.get(str(facts.get("kind")), "")
 
 
 def _script_file(identity: Identity) -> ScriptFile | None:

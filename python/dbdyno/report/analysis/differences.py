@@ -22,7 +22,7 @@ def differences(a: Side, b: Side) -> Iterator[Difference]:
     server_differs = host_differs = False
     for group, what, read in (
         ("server", "provision", lambda run: run.manifest.provision),
-        ("server", "version", lambda run: run.manifest.versions.get("server", "?")),
+        ("server", "version", lambda run: run.manifest.versions.get("server") or "not recorded"),
         ("workload", "generator", lambda run: run.manifest.generator),
         ("workload", "script", lambda run: run.manifest.script),
         ("workload", "options", lambda run: _pairs(run.manifest.options)),
