@@ -12,7 +12,7 @@ import altair as alt
 from dbdyno.report.analysis.analyse import Analysis
 from dbdyno.report.analysis.comparisons import Comparison
 from dbdyno.report.analysis.points import Point
-from dbdyno.report.answer.contrast import level_names, metric_words
+from dbdyno.report.answer.contrast import metric_words
 from dbdyno.report.charts.chart import Chart, Row
 from dbdyno.report.charts.encoding import (
     PALETTE,
@@ -31,7 +31,7 @@ HEIGHT, MOST_HEIGHT = 330, 360
 MOST_LINES = 8
 """Lines that are labelled and coloured; of more the first ones."""
 
-LABEL = 16
+LABEL = 17
 """Characters of a line of a label at the end of a line."""
 
 GAP = 15
@@ -134,7 +134,7 @@ def _rows(analysis: Analysis, points: Sequence[Point]) -> list[Row]:
             continue
         rows.append(
             {
-                "line": level_names(point.cell.levels, analysis),
+                "line": point.label,
                 "side": "baseline" if id(point) in baselines else "candidate",
                 "clients": point.clients,
                 "value": mean.value,
@@ -148,15 +148,15 @@ def _rows(analysis: Analysis, points: Sequence[Point]) -> list[Row]:
 def _kept(analysis: Analysis, points: Sequence[Point]) -> set[str]:
     """The cells of the largest effects beside their baselines, then the first ones: as many as have
     names that fit beside one another."""
-    names = {point.label: level_names(point.cell.levels, analysis) for point in points}
     compared = sorted(analysis.comparisons, key=_size, reverse=True)
     telling = [
         side.label for comparison in compared for side in (comparison.baseline, comparison.point)
     ]
     kept: set[str] = set()
     used = 0
-    for cell in dict.fromkeys([*telling, *names]):
-        height = _label_height(names[cell]) if cell in names else 0
+    cells = dict.fromkeys(point.label for point in points)
+    for cell in dict.fromkeys([*telling, *cells]):
+        height = _label_height(cell) if cell in cells else 0
         fits = len(kept) < MOST_LINES and used + height <= MOST_HEIGHT - 20
         if height and (len(kept) < 2 or fits):
             kept.add(cell)
