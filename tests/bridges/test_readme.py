@@ -39,6 +39,10 @@ def test_commands_without_a_server_do_as_written(
     assert (tmp_path / "results" / "upgrade" / "report.html").is_file()
     assert "after" in printed.err
     assert "B against A" in printed.out
+    assert "before=FILE before=FILE" in printed.err, "how imports get the repeats they lack"
+    assert call(["list"]) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if "upgrade" in line]
+    assert line.split() == ["upgrade", "2", "complete"]
 
 
 def test_a_load_of_a_script_has_its_tables_made() -> None:

@@ -178,7 +178,7 @@ def _notes(result: Result, whole: _Whole) -> Iterator[str]:
         imported = outcome.events / outcome.window_s
         if abs(imported - stated) > _SAME * max(imported, stated):
             yield (
-                f"the text states {stated:,.10g}/s, and {imported:,.10g}/s is imported: "
+                f"the text states {stated:,.10g}/s, and {imported:,.5g}/s is imported: "
                 f"{outcome.events:,} events in {outcome.window_s:g} s"
             )
     if result.absent:

@@ -16,6 +16,8 @@ from dbdyno.formats.stored_study import ONE_CALL
 from dbdyno.model import FIGURES, Primary, find_figure
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dbdyno.report.analysis.side import Side
     from dbdyno.report.analysis.sides import Outcome
     from dbdyno.report.analysis.whole_studies import Whole
@@ -24,6 +26,11 @@ _LEAST_RUNS = 2
 _REPEAT = (
     "\nhint: a verdict needs repeats of both: `dbdyno bench … --repeat 5`; two servers in turns: "
     "`dbdyno bench URL --against URL`, a setting of sessions: `--with NAME=VALUE`"
+)
+
+_REPEAT_FILES = (
+    "\nhint: a verdict needs repeats of both: name several files of a cell, `dbdyno import "
+    "before=FILE before=FILE after=FILE after=FILE --as NAME`"
 )
 
 FAIL_ON = ("slower", "not-equivalent")
@@ -113,16 +120,23 @@ def compare(
         else:
             say(f"A  {a}\nB  {b}\n")
             _tell(metric, outcome)
-            if not outcome.refused and any(_is_single(side) for side in (ours[0], theirs[0])):
-                say(_REPEAT, err=True)
+            sides = (ours[0], theirs[0])
+            if not outcome.refused and (hint := _hint(sides)):
+                say(hint, err=True)
     if fail_on is not None:
         for result in outcomes:
             _fail(result, fail_on)
 
 
-def _is_single(side: Side) -> bool:
-    """Whether it is a bench that measured once: it has no spread to judge by."""
-    return side.study.text.startswith(ONE_CALL) and len(side.runs) < _LEAST_RUNS
+def _hint(sides: Sequence[Side]) -> str:
+    """How benches and imports of a single run, which have no spread to judge by, get repeats; empty
+    where nothing is to be said."""
+    from dbdyno.report.material.imported import imports
+
+    single = [side for side in sides if len(side.runs) < _LEAST_RUNS]
+    if any(imports(side.runs) for side in single):
+        return _REPEAT_FILES
+    return _REPEAT if any(side.study.text.startswith(ONE_CALL) for side in single) else ""
 
 
 def _tell_whole(a: str, b: str, metric: str, whole: Whole) -> None:

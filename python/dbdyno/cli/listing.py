@@ -37,13 +37,16 @@ def list_command(store: Path, as_json: bool) -> None:
     for study in kept:
         counts = cast("dict[str, int]", study["runs"])
         states = ", ".join(f"{number} {state}" for state, number in counts.items() if number)
-        scale = f"  (scale {study['scale']}, seed {study['seed']})" if study["scale"] else ""
+        scale = "" if study["scale"] in (None, _OWN_SCALE) else f"  (scale {study['scale']})"
         say(f"  {study['study']:<{width}}  {states or 'can not be read'}{scale}")
     for message in damaged:
         say(f"damaged: {message}", err=True)
     if damaged:
         say(f"\nhint: {_CURE}", err=True)
 
+
+_OWN_SCALE = "paper"
+"""A study's own figures (`formats.study.PAPER`, whose import takes long)."""
 
 _CURE = (
     "take a damaged run's folder out of the store, and `dbdyno resume` runs it again; a study "

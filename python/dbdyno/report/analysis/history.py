@@ -162,7 +162,7 @@ def _check_versions(group: Sequence[StudyPoint]) -> None:
     for entry in group:
         if not entry.version:
             raise UsageError(
-                f"`{entry.side.name}`: its runs tell no version of a server",
+                f"`{entry.side.name}`: the version of its server is not known",
                 hint="--by date orders them by when they were run",
             )
     for (_, version), same in groupby(group, key=lambda entry: (str(entry.folder), entry.version)):
