@@ -1,8 +1,9 @@
-"""The wheel: built, installed into an empty environment, used there outside the checkout."""
+"""The wheel: built, installed by pipx, used outside the checkout."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -13,13 +14,22 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 DATA = ("workloads", "studies")
+PIPX = "pipx==1.18.4"
+"""What the README has its reader install the wheel with."""
 
 pytestmark = pytest.mark.slow
 
 
-def carry_out(*command: str | Path, folder: Path) -> str:
+def carry_out(*command: str | Path, folder: Path, **environment: str) -> str:
     """The command's standard output; its standard error explains a failure."""
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, f"{command} ended with {done.returncode}:\n{done.stderr}"
     return done.stdout
 
@@ -35,11 +45,20 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The `bin` of an environment that holds the wheel and its dependencies, nothing else."""
-    folder = tmp_path_factory.mktemp("empty")
-    carry_out(sys.executable, "-m", "venv", folder, folder=folder)
-    pip = (folder / "bin" / "python", "-m", "pip", "install", "--quiet", "--no-compile")
-    carry_out(*pip, "--constraint", constraints(folder), wheel, folder=folder)
+    """The folder of programs that `pipx install WHEEL` makes; its environment holds the wheel and
+    its dependencies, nothing else."""
+    folder = tmp_path_factory.mktemp("pipx")
+    pipx = folder / "own"
+    carry_out(sys.executable, "-m", "venv", pipx, folder=folder)
+    carry_out(pipx / "bin" / "pip", "install", "--quiet", PIPX, folder=folder)
+    carry_out(
+        *(pipx / "bin" / "pipx", "install", wheel),
+        f"--pip-args=--no-compile --constraint {constraints(folder)}",
+        folder=folder,
+        PIPX_HOME=str(folder / "home"),
+        PIPX_BIN_DIR=str(folder / "bin"),
+        PIPX_DEFAULT_PYTHON=sys.executable,
+    )
     return folder / "bin"
 
 
@@ -76,7 +95,8 @@ def test_one_wheel_serves_every_python_from_3_11(wheel: Path) -> None:
 def test_engine_and_package_are_of_one_version(installed: Path, tmp_path: Path) -> None:
     engine = json.loads(carry_out(installed / "dbdyno-engine", "version", folder=tmp_path))
     version = "from importlib.metadata import version; print(version('dbdyno'))"
-    package = carry_out(installed / "python", "-c", version, folder=tmp_path)
+    python = (installed / "dbdyno").resolve().with_name("python")
+    package = carry_out(python, "-c", version, folder=tmp_path)
 
     assert engine["engine_version"] == package.strip()
 
@@ -89,7 +109,7 @@ def test_list_names_the_bundled_studies(installed: Path, tmp_path: Path) -> None
 
 
 def test_the_quickstart_runs_from_an_empty_folder(installed: Path, tmp_path: Path) -> None:
-    """What `pipx install dist/*.whl && dbdyno run quickstart` does, with one repeat of three."""
+    """`pipx install dist/*.whl && dbdyno run quickstart`, with one repeat of three."""
     words = ("run", "quickstart", "--blocks", "1", "--no-pictures")
     report = Path(carry_out(installed / "dbdyno", *words, folder=tmp_path).strip())
 
