@@ -29,7 +29,7 @@ class Engine:
 
     path: Path
     version: str
-    embedded: Mapping[str, str] = field(default_factory=dict)
+    embedded: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Kinds of databases that are part of it, with their versions."""
 
 
