@@ -53,6 +53,9 @@ GROUPS = ("does not let us make a control group|no control group has the memory 
 LACKS: Mapping[str, tuple[int, tuple[tuple[str, str], ...]]] = {
     "audit-trigger": (6, (COMPILER,)),
     "caching-proxy": (4, (SUITE,)),
+    "cluster-comparison": (2, (GALERA,)),
+    "cluster-comparison-connections": (2, (GALERA,)),
+    "cluster-comparison-failover": (2, (GALERA,)),
     "custom-lua-workload": (4, (MAVEN, SUITE)),
     "durability-and-versions": (4, (MAVEN, SUITE)),
     "durability-ledger": (4, (SUITE, MOUNT)),
