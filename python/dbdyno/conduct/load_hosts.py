@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dbdyno.engine import Engine, LoadHosts
+from dbdyno.errors import UsageError
+from dbdyno.guard.launch import Launch
 from dbdyno.model import Arrival, Replay, Study
 from dbdyno.places import open_cluster
 
@@ -32,6 +34,17 @@ def open_load_hosts(
         (*beside, *folders),
     ) as cluster:
         yield LoadHosts(cluster, engine.version)
+
+
+def require_no_start_of_its_own(clients: Launch) -> None:
+    """Raises `UsageError` if this machine's `[host]` parts are meant for clients that load hosts
+    have."""
+    if clients.prefix():
+        raise UsageError(
+            "[host] gives the clients processors, a precedence or a network of this machine, and "
+            "they are on load hosts",
+            hint="leave those parts of [host] out, or `hosts` in [load]",
+        )
 
 
 def boot_id() -> str:

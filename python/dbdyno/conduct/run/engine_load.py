@@ -12,7 +12,7 @@ from dbdyno.conduct.connection import run_target, targets_of_groups
 from dbdyno.conduct.disturbed import Disturbed
 from dbdyno.conduct.ending import raise_failure, step_result
 from dbdyno.conduct.events import LoadWarned, Recorded
-from dbdyno.conduct.load_hosts import boot_id
+from dbdyno.conduct.load_hosts import boot_id, require_no_start_of_its_own
 from dbdyno.conduct.preflight import require
 from dbdyno.conduct.run.load import LoadAccount
 from dbdyno.conduct.run.served import Served
@@ -83,6 +83,7 @@ class EngineLoad:
         engine, launch = identity.setting.engine, self.served.host.client
         hosts = identity.setting.hosts
         if hosts is not None:
+            require_no_start_of_its_own(launch)
             hosts.require_reachable(self._target, boot_id())
             processes = len(hosts.names) * (processes or 1)
         require(engine, specs, self.served.server, processes, launch, elsewhere=hosts is not None)
