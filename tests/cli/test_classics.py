@@ -22,7 +22,7 @@ def bundled(study_file: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     sourced = f'source = "a paper"\n{text}'
     (folder / "good.toml").write_text(sourced + '\n[scale.small]\nload.measure = "1 s"\n')
     (folder / "bad.toml").write_text(sourced)
-    for module in ("bundled", "load"):
+    for module in ("bundled", "opening"):
         monkeypatch.setattr(f"dbdyno.conduct.{module}.BUNDLED", folder)
     monkeypatch.chdir(folder)
     return folder

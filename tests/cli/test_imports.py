@@ -81,7 +81,10 @@ def test_the_list_of_verbs_says_what_each_says_of_itself(verb: str) -> None:
 @pytest.mark.parametrize("room", ["conduct", "engine", "report", "servers", "store"])
 def test_every_public_name_is_where_the_room_says(room: str) -> None:
     package = import_module(f"dbdyno.{room}")
-    assert package.__all__ == sorted(package.__all__, key=lambda name: (name.islower(), name))
+    constants_first = sorted(
+        package.__all__, key=lambda name: (name.islower(), not name.isupper(), name)
+    )
+    assert package.__all__ == constants_first
     assert set(package.__all__) == set(package._PLACES)
     assert all(getattr(package, name) is not None for name in package.__all__)
     with pytest.raises(AttributeError, match="has no attribute `nothing`"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import socket
 import sys
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
+from unittest import mock
 
 import psutil
 
@@ -101,8 +103,10 @@ def open_ray(names: Sequence[str]) -> Iterator[RayCluster]:
     """Starts a host for each name, the first with the cluster's head."""
     # Ray's sockets lie in it, whose paths must be short.
     folder = Path(tempfile.mkdtemp(prefix="ray-", dir="/tmp"))
+    secret = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
     try:
-        with Guarded() as guard:
+        # Of this process, too: what it starts may use the cluster, and nobody else.
+        with mock.patch.dict(os.environ, secret), Guarded() as guard:
             port, client = free_ports(2)
             pids: dict[str, int] = {}
             for name in names:

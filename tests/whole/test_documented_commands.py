@@ -34,8 +34,9 @@ LIMIT_S = 3600.0
 ELSEWHERE: Mapping[str, str] = {
     "dbdyno check index.toml": "tests/whole/test_own_study.py",
     "dbdyno run index.toml": "tests/whole/test_own_study.py",
+    "dbdyno doctor --places HEAD:6379": "tests/whole/test_load_hosts.py",
 }
-"""Command → the test that carries it out in these words, with the guide's files."""
+"""Command → the test that carries it out in these words, with the guide's files or address."""
 
 STUDIES = (
     "dbdyno run postgresql-versions --blocks 2",

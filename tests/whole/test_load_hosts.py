@@ -100,8 +100,21 @@ def test_no_cluster_says_how_to_start_it(tmp_path: Path) -> None:
     assert "no Ray cluster answers at `127.0.0.1:1`" in done.one_error()
 
 
+def test_a_cluster_that_asks_for_another_token_says_so(
+    cluster: RayCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAY_AUTH_TOKEN", "0" * 64)
+    done = dbdyno("doctor", "--places", cluster.address, folder=tmp_path)
+
+    assert done.code == 6
+    assert f"no Ray cluster answers at `{cluster.address}`" in done.one_error()
+    assert "RAY_AUTH_MODE=token" in done.err, "Ray does not say that it was refused"
+
+
 def test_hosts_are_looked_at(cluster: RayCluster, tmp_path: Path) -> None:
-    done = dbdyno("doctor", "--places", cluster.address, "--json", folder=tmp_path)
+    *words, head = ("doctor", "--places", "HEAD:6379")  # as the guide has it
+    assert head.startswith("HEAD:")
+    done = dbdyno(*words, cluster.address, "--json", folder=tmp_path)
 
     assert done.code == 0, done.err
     hosts = json.loads(done.out)["hosts"]

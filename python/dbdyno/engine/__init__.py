@@ -37,9 +37,9 @@ __all__ = [
 ]
 
 _PLACES = {
+    "HOST_METRICS": "hosts",
     "Engine": "binary",
     "find_engine": "binary",
-    "HOST_METRICS": "hosts",
     "LoadHosts": "hosts",
     "Outcome": "process",
     "run_engine": "process",

@@ -34,7 +34,8 @@ _CALLS_AT_A_TIME = 16
 
 START = (
     "start its head on one host, `ray start --head`, and the others with the address that it "
-    "prints; see docs/guides/several-load-hosts.md"
+    "prints; one that asks for a token needs its `~/.ray/auth_token` on each host, and "
+    "RAY_AUTH_MODE=token; see docs/guides/several-load-hosts.md"
 )
 
 

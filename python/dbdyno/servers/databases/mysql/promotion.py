@@ -56,12 +56,20 @@ class GtidPromoter:
 
     def end(self, primary: Member, replicas: Sequence[Member], limit_s: float) -> None:
         """Ends its writes first: a shutdown alone does not wait for replicas."""
-        words = self.dialect.promoting
+        words, node = self.dialect.promoting, primary.server.node
+        if not words.then_settles:
+            # What is written from here on, the shutdown itself waits for.
+            settle(self.dialect, [primary, *replicas], limit_s)
         with closing(primary.server.database.inside()) as session:
             session.rows(words.hand_over)
         if words.then_settles:
             settle(self.dialect, [primary, *replicas], limit_s)
-        primary.server.node.stop()
+        else:
+            # A signal to stop would cut its wait short.
+            await_all(
+                lambda: {primary.name: "it still sends its log"} if node.alive() else {}, limit_s
+            )
+        node.stop()
 
     def promote(self, members: Sequence[Member], limit_s: float) -> Member:
         """The one with the most transactions, once each has applied what it has received."""
