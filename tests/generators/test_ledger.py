@@ -57,9 +57,13 @@ def job(server: Served, kind: str, folder: Path | None, scratch: Path, **options
 
 
 def crashed(
-    folder: Path, provision: str, settings: Mapping[str, str], parent: Path | None = None
+    folder: Path,
+    provision: str,
+    settings: Mapping[str, str],
+    parent: Path | None = None,
+    crashes: int = 2,
 ) -> ToolOutcome:
-    """Two crashes: power failures of the file system at `parent`, or kills."""
+    """So many crashes: power failures of the file system at `parent`, or kills."""
     launch = Launch(data_parent=str(parent)) if parent else Launch()
     spec = ServerSpec(resolve(provision), settings, launch)
     kind = provision.partition(":")[0].partition("@")[0]
@@ -67,7 +71,7 @@ def crashed(
         server.start()
         crash = "power" if parent else "process"
         step = job(server, kind, server.node.data_folder(), folder / "scratch", crash=crash)
-        outcome = GENERATOR.run(replace(step, target=server.entry.target))
+        outcome = GENERATOR.run(replace(step, target=server.entry.target, events=crashes))
         server.check()
     return outcome
 
@@ -130,6 +134,49 @@ def test_a_power_failure_takes_what_was_not_synced(
 
     assert found.outcomes["kept"] == (0 if loses else 2)
     assert (found.figures["lost_commits"] > 0) is loses
+
+
+@pytest.mark.nightly
+@pytest.mark.alone
+@root_only
+@pytest.mark.parametrize(
+    ("provision", "settings"),
+    [
+        ("postgresql:18.4", {"synchronous_commit": "on"}),
+        ("mariadb:11.8@trixie", {"innodb_flush_log_at_trx_commit": "1"}),
+        ("sqlite", {"journal_mode": "wal", "synchronous": "full"}),
+        ("sqlite", {"journal_mode": "delete", "synchronous": "extra"}),
+    ],
+)
+def test_fifty_power_failures_take_nothing_that_a_setting_promises_to_keep(
+    tmp_path: Path, provision: str, settings: dict[str, str]
+) -> None:
+    with nothing_left(), Guarded() as guarded:
+        found = crashed(tmp_path, provision, settings, mounted("ext4", guarded), crashes=50)
+
+    assert found.outcomes["kept"] == found.events == 50
+    assert found.figures["commits"] > 50
+
+
+@pytest.mark.nightly
+@pytest.mark.alone
+@root_only
+@pytest.mark.parametrize(
+    ("provision", "settings"),
+    [
+        ("postgresql:18.4", {"fsync": "off"}),
+        ("sqlite", {"journal_mode": "wal", "synchronous": "off"}),
+        ("sqlite", {"journal_mode": "delete", "synchronous": "off"}),
+    ],
+)
+def test_ten_power_failures_each_take_something_where_nothing_is_synced(
+    tmp_path: Path, provision: str, settings: dict[str, str]
+) -> None:
+    with nothing_left(), Guarded() as guarded:
+        found = crashed(tmp_path, provision, settings, mounted("ext4", guarded), crashes=10)
+
+    assert found.events == 10
+    assert found.outcomes["kept"] == 0
 
 
 @pytest.mark.alone
