@@ -98,7 +98,7 @@ class Told:
 
     def cures(self, what: str) -> Sequence[str]:
         """What is said to do about it: below it, or behind a colon."""
-        found = re.findall(rf"(?:{what}).*(?:\n+ *(?:hint|cure): |: )(.*)", self.said)
+        found = re.findall(rf"(?:{what}).*(?:\n+ *hint: |: )(.*)", self.said)
         return [str(cure) for cure in found]
 
 
@@ -181,7 +181,7 @@ def test_a_source_of_metrics_that_can_t_be_read_is_a_note(told: Mapping[str, Tol
         pytest.skip(f"everybody may read the processor's counters here: {PARANOID}")
     note = (
         "not sampled: `hardware`, since the processor's counters may not be read\n"
-        "  cure: `sysctl kernel.perf_event_paranoid=1`\n"
+        "  hint: `sysctl kernel.perf_event_paranoid=1`\n"
     )
 
     assert note in told["transparent-hugepages"].said

@@ -222,7 +222,7 @@ def test_failed_runs_are_told_with_their_cure(
     assert call(["run", study_file.name]) == 1
     told = capsys.readouterr().err
     cure = "did you mean `journal_size_limit`?"
-    failed = rf"sqlite has no setting `jornal_size_limit` · \d+ s left\n  cure: {re.escape(cure)}\n"
+    failed = rf"sqlite has no setting `jornal_size_limit` · \d+ s left\n  hint: {re.escape(cure)}\n"
     assert re.search(failed, told)
     assert f"\nhint: {cure}\n`dbdyno resume example --store results` tries them again" in told
     assert "Nothing was measured at the same load to compare, so there is no verdict." in told
@@ -265,7 +265,7 @@ def test_doctor_tells_limits_with_their_cures(capsys: pytest.CaptureFixture[str]
     assert call(["doctor", "--clients", "1000000"]) == 0
     told = capsys.readouterr().out
     assert "local ports for connections to the server's address: 1,000,000 needed" in told
-    assert "cure: `sysctl -w net.ipv4.ip_local_port_range" in told
+    assert "hint: `sysctl -w net.ipv4.ip_local_port_range" in told
 
     assert call(["doctor", "--clients", "1", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
@@ -315,11 +315,11 @@ def test_bench_hands_the_load_to_the_engine(study_file: Path, here: Path) -> Non
 
 
 def test_lines_are_broken_between_words_on_a_terminal_only() -> None:
-    text = "note: words beyond the edge\n  cure: a-word-that-is-longer-than-any-terminal"
+    text = "note: words beyond the edge\n  hint: a-word-that-is-longer-than-any-terminal"
 
     assert fold(text, None) == text
     assert fold(text, 18) == (
-        "note: words beyond\n  the edge\n  cure:\n    a-word-that-is-longer-than-any-terminal"
+        "note: words beyond\n  the edge\n  hint:\n    a-word-that-is-longer-than-any-terminal"
     )
 
 

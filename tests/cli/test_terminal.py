@@ -94,7 +94,7 @@ def test_progress_is_harmless_too(study_file: Path) -> None:
     shown = Lines(Outlook(study.load), Console(file=told))
     shown.show(RunStarted(run, 1))
     shown.show(LoadWarned(run, EngineWarning("x", "a\x1b]0;b", "[bold]c\x07")))
-    assert "a\\x1b]0;b\n  cure: [bold]c\\x07" in told.getvalue()
+    assert "a\\x1b]0;b\n  hint: [bold]c\\x07" in told.getvalue()
 
 
 def test_an_error_of_a_server_is_harmless(

@@ -152,10 +152,10 @@ def test_fifty_power_failures_take_nothing_that_a_setting_promises_to_keep(
     tmp_path: Path, provision: str, settings: dict[str, str]
 ) -> None:
     with nothing_left(), Guarded() as guarded:
-        found = crashed(tmp_path, provision, settings, mounted("ext4", guarded), crashes=50)
+        outcome = crashed(tmp_path, provision, settings, mounted("ext4", guarded), crashes=50)
 
-    assert found.outcomes["kept"] == found.events == 50
-    assert found.figures["commits"] > 50
+    assert outcome.outcomes["kept"] == outcome.events == 50
+    assert outcome.figures["commits"] > 50
 
 
 @pytest.mark.nightly
@@ -173,10 +173,10 @@ def test_ten_power_failures_each_take_something_where_nothing_is_synced(
     tmp_path: Path, provision: str, settings: dict[str, str]
 ) -> None:
     with nothing_left(), Guarded() as guarded:
-        found = crashed(tmp_path, provision, settings, mounted("ext4", guarded), crashes=10)
+        outcome = crashed(tmp_path, provision, settings, mounted("ext4", guarded), crashes=10)
 
-    assert found.events == 10
-    assert found.outcomes["kept"] == 0
+    assert outcome.events == 10
+    assert outcome.outcomes["kept"] == 0
 
 
 @pytest.mark.alone

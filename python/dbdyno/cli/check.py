@@ -158,11 +158,11 @@ def _passed(program: str, words: Mapping[str, str]) -> str:
 
 
 def _lacking(left_out: Sequence[LeftOut], not_sampled: Mapping[str, Missing]) -> Iterator[str]:
-    """What the study runs without, each with its cure."""
-    for sentence, cure in left_out_sentences(left_out):
-        yield f"{sentence}\n  cure: {cure}"
+    """What the study runs without, each with a hint."""
+    for sentence, hint in left_out_sentences(left_out):
+        yield f"{sentence}\n  hint: {hint}"
     for source, missing in not_sampled.items():
-        yield f"not sampled: `{source}`, since {missing.what}\n  cure: {missing.cure}"
+        yield f"not sampled: `{source}`, since {missing.what}\n  hint: {missing.cure}"
 
 
 def explanation(

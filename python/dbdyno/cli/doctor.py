@@ -46,7 +46,7 @@ from dbdyno.guard.sweep import sweep
 def doctor(clients: int, addresses: int, mend: bool, places: str | None, as_json: bool) -> None:
     """Report what distorts measurements on this machine or limits a run.
 
-    Each with its cure. Run it where the data will lie: the disk is looked at, too.
+    Each with a hint what to do. Run it where the data will lie: the disk is looked at, too.
     """
     if mend:
         _mend(as_json)
@@ -76,12 +76,12 @@ def doctor(clients: int, addresses: int, mend: bool, places: str | None, as_json
     columns = width()
     say("What distorts measurements:" if flags else "Nothing here distorts measurements.")
     for flag in flags:
-        say(fold(f"  {flag.message}\n    cure: {flag.hint}", columns))
+        say(fold(f"  {flag.message}\n    hint: {flag.hint}", columns))
     say(f"\nWhat {clients:,} clients need, and what there is:")
     for limit in needs:
         say(fold(f"  {'ok' if limit.is_met else 'too low':<7}  {limit}", columns))
         if not limit.is_met:
-            say(fold(f"    cure: {limit.cure}", columns))
+            say(fold(f"    hint: {limit.cure}", columns))
 
 
 def _hosts(address: str, as_json: bool) -> None:
@@ -103,8 +103,8 @@ def _hosts(address: str, as_json: bool) -> None:
                 width(),
             )
         )
-        for what, cure in report.lacks:
-            say(fold(f"  {what}\n    cure: {cure}", width()))
+        for what, hint in report.lacks:
+            say(fold(f"  {what}\n    hint: {hint}", width()))
 
 
 def _gib(size: object) -> str:

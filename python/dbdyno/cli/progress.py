@@ -110,10 +110,10 @@ class Lines:
                     reason = recovered.error.message if recovered.error else recovered.status
                     self._print(f"note: {recovered.id}: {reason}")
             case CellsLeftOut(cells=cells):
-                for sentence, cure in left_out_sentences(cells):
+                for sentence, hint in left_out_sentences(cells):
                     if sentence not in self._left_out:
                         self._left_out.add(sentence)
-                        self._print(f"{sentence}\n  cure: {cure}")
+                        self._print(f"{sentence}\n  hint: {hint}")
             case RunStarted(run=run, attempt=attempt):
                 self._number += 1
                 self._numbers[run.id] = self._number
@@ -123,10 +123,10 @@ class Lines:
                 for flag in flags:
                     if flag.code not in self._flags:
                         self._flags.add(flag.code)
-                        self._print(f"note: {flag.message}\n  cure: {flag.hint}")
+                        self._print(f"note: {flag.message}\n  hint: {flag.hint}")
             case LoadWarned(run=run, warning=warning):
-                cure = f"\n  cure: {warning.hint}" if warning.hint else ""
-                self._print(f"{self._place(run)} note: {warning.message}{cure}")
+                hint = f"\n  hint: {warning.hint}" if warning.hint else ""
+                self._print(f"{self._place(run)} note: {warning.message}{hint}")
             case RunEnded(run=run, manifest=manifest, summaries=summaries):
                 took = format_duration(manifest.ended_unix_s - manifest.started_unix_s)
                 place = self._place(run)
@@ -150,8 +150,8 @@ class Lines:
         known = self._reasons.setdefault(manifest.error.message, manifest.id)
         if known != manifest.id:
             return f": as {known}{left}"
-        cure = f"\n  cure: {manifest.error.hint}" if manifest.error.hint else ""
-        return f": {manifest.error.message}{left}{cure}"
+        hint = f"\n  hint: {manifest.error.hint}" if manifest.error.hint else ""
+        return f": {manifest.error.message}{left}{hint}"
 
     def _place(self, run: PlannedRun) -> str:
         return f"[{self._numbers[run.id]}/{self._total}]"

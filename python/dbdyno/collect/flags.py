@@ -1,4 +1,4 @@
-"""Red flags: what in the facts of host and server distorts measurements, and the cure."""
+"""Red flags: what in the facts of host and server distorts measurements, and a hint what to do."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass

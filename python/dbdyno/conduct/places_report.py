@@ -1,4 +1,4 @@
-"""What load hosts have and lack, each lack with its cure; for `doctor`."""
+"""What load hosts have and lack, each lack with a hint; for `doctor`."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _report(hosts: LoadHosts, name: str) -> HostReport:
 
 
 def host_lacks(facts: Mapping[str, object], clock_us: float) -> Iterator[tuple[str, str]]:
-    """What is wrong with a host, and its cure."""
+    """What is wrong with a host, and a hint."""
     files, ports = facts.get("open_files"), facts.get("ports")
     if isinstance(files, int) and files < _FEW_FILES:
         yield (
