@@ -106,6 +106,13 @@ EVERY = (
         ("coordinator", "node-1", "node-2"),
         POSTGRESQL,
     ),
+    Driven(
+        "spider",
+        "mariadb:10.11@bookworm",
+        "nodes = 2",
+        ("coordinator", "node-1", "node-2"),
+        MYSQL,
+    ),
     Driven("galera", "mariadb@system", "nodes = 3", ("node-1", "node-2", "node-3"), GROUP),
 )
 

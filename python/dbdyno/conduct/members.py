@@ -22,6 +22,8 @@ def require_agreement(
     # Errors
     `ServerError` names each table that differs, and the member.
     """
+    if not server.members.same_rows:
+        server.members.settle(_CATCH_UP_LIMIT_S)
     if not server.members or not server.members.same_rows or verify == "none":
         return
     server.members.settle(_CATCH_UP_LIMIT_S)

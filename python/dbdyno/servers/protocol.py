@@ -189,8 +189,8 @@ class Members:
 
     servers: Sequence[Member] = ()
     settle: Callable[[float], None] = _at_once
-    """Takes seconds. Returns when each has what the first has now; raises `ServerError` if that
-    takes longer."""
+    """Takes seconds. Returns when each has what the first has now, or its part of it where they
+    hold different rows; raises `ServerError` if that takes longer."""
     alike: bool = False
     """Whether clients can be sent to any of them; else to the first alone."""
     same_rows: bool = True
