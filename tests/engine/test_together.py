@@ -6,21 +6,40 @@ import io
 import json
 import os
 import signal
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import zstandard
 
 from dbdyno.engine import Outcome, find_engine, run_engine
-from dbdyno.engine.process import Call
+from dbdyno.engine.process import Call, send
+from dbdyno.engine.together import Together
 from dbdyno.errors import EngineError, ScriptError
-from dbdyno.model import Hello, Interval, Output, Record
+from dbdyno.formats.records import parse_record
+from dbdyno.model import Hello, Interval, Output, Record, Summary
+from dbdyno.places.local import LocalProcess
 
 SCRIPT = """\
 function thread_init(id) print(id, sysbench.opt.threads) end
 function event() end
 """
+KEYS_A_CLIENT = 250
+KEYS = f"""\
+local ffi = require("ffi")
+function event() end
+function thread_run(id)
+  local keys = {{}}
+  while #keys < {KEYS_A_CLIENT} and ffi.C.sb_more_events(id) do
+    ffi.C.sb_event_start(id)
+    keys[#keys + 1] = sysbench.rand.zipfian(1, 100)
+    ffi.C.sb_event_stop(id)
+  end
+  print(id .. " " .. table.concat(keys, " "))
+end
+"""
+"""Each client prints its number and the keys it drew."""
 RATE = 1000.0
 WINDOW_S = 0.6
 
@@ -47,7 +66,11 @@ def spec(folder: Path, text: str = SCRIPT, **changes: Any) -> dict[str, Any]:
 
 
 def run(
-    folder: Path, whole: dict[str, Any], act: Callable[[Record, Call], None] | None = None
+    folder: Path,
+    whole: dict[str, Any],
+    act: Callable[[Record, Call], None] | None = None,
+    *,
+    processes: int = 3,
 ) -> tuple[Outcome, list[Record]]:
     seen: list[Record] = []
 
@@ -61,7 +84,7 @@ def run(
         whole,
         listener=listen,
         log=folder / "engine.log",
-        processes=3,
+        processes=processes,
         keep=folder / "step-0",
     )
     return outcome, seen
@@ -134,6 +157,23 @@ def test_events_are_divided(tmp_path: Path) -> None:
     assert outcome.summary.measured.events == 100
 
 
+def test_clients_draw_the_same_keys_however_they_are_divided(tmp_path: Path) -> None:
+    clients, events = 8, 8 * KEYS_A_CLIENT
+    drawn = {}
+    for processes, shards in ((1, 4), (4, 1), (2, 2)):
+        whole = spec(tmp_path, KEYS, warm_up_s=0.0, measure_s=None, events=events, shards=shards)
+        whole["groups"][0] |= {"clients": clients, "arrival": {"kind": "closed"}}
+        outcome, seen = run(tmp_path, whole, processes=processes)
+
+        assert outcome.failure is None and outcome.summary is not None
+        assert outcome.summary.measured.events == events
+        drawn[processes, shards] = sorted(r.text for r in seen if isinstance(r, Output))
+
+    first = drawn[1, 4]
+    assert len(first) == clients == len({text.partition(" ")[2] for text in first})
+    assert all(texts == first for texts in drawn.values())
+
+
 def test_asked_to_stop_they_all_report(tmp_path: Path) -> None:
     def act(record: Record, call: Call) -> None:
         if isinstance(record, Interval) and record.phase == "measure":
@@ -175,3 +215,45 @@ def test_clients_draw_the_same_however_many_processes_there_are(tmp_path: Path) 
     assert len(of_four_shards) == 8
     assert all(text.count(",") == 49 for text in of_four_shards)
     assert drawn_by_clients(tmp_path, processes=4, shards=1) == of_four_shards
+
+
+class Drifting(LocalProcess):
+    """An engine whose host's clock is ahead and gains on ours, and what it has printed itself."""
+
+    AHEAD_NS = 50_000_000
+    ONE_IN = 1000
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        super().__init__(process)
+        self.printed: list[dict[str, Any]] = []
+
+    def lines(self) -> Iterator[bytes]:
+        for line in super().lines():
+            self.printed.append(json.loads(line))
+            yield line
+
+    def ahead_ns(self) -> int:
+        return self.AHEAD_NS
+
+    def gained_ns(self, over_ns: int) -> int:
+        return over_ns // self.ONE_IN
+
+
+def test_times_are_ours_where_a_clock_is_ahead_and_gains(tmp_path: Path) -> None:
+    pipe = subprocess.PIPE
+    with subprocess.Popen([find_engine().path, "run", "-"], stdin=pipe, stdout=pipe) as engine:
+        process, seen = Drifting(engine), []
+        send(process, spec(tmp_path), more=False)
+        for line, record in Together([process], None).records(process.kill):
+            assert parse_record(line, number=1) == record
+            seen.append(record)
+
+    assert len(seen) == len(process.printed)
+    for own, ours in zip(process.printed, seen, strict=True):
+        if isinstance(ours, Hello):
+            assert ours.start_unix_ns == own["start_unix_ns"] - Drifting.AHEAD_NS
+        elif isinstance(ours, Interval | Summary):
+            for key in ("start_ns", "end_ns"):
+                assert getattr(ours, key) == own[key] - own[key] // Drifting.ONE_IN
+            assert own["end_ns"] > Drifting.ONE_IN
+    assert isinstance(seen[0], Hello) and isinstance(seen[-1], Summary)

@@ -23,7 +23,7 @@ from dbdyno.guard.guarded import Guarded
 
 _Answer = TypeVar("_Answer")
 
-_LIMIT_S = 300.0
+LIMIT_S = 300.0
 _OBJECTS = 80_000_000
 """Bytes of each host's object store: the least that Ray takes."""
 
@@ -77,7 +77,7 @@ def exactly(processes: Sequence[psutil.Process], count: int) -> Sequence[psutil.
 
 def eventually(ask: Callable[[], _Answer]) -> _Answer:
     """The first answer that holds."""
-    deadline = time.monotonic() + _LIMIT_S
+    deadline = time.monotonic() + LIMIT_S
     while not (answer := ask()):
         assert time.monotonic() < deadline, "does not come true"
         time.sleep(0.1)
@@ -94,7 +94,8 @@ def _is_guard_of_host(process: psutil.Process) -> bool:
         return False
 
 
-def _is_up(log: Path) -> bool:
+def is_up(log: Path) -> bool:
+    """Whether the `ray start` that writes this has done its work."""
     return "Ray runtime started" in log.read_text()
 
 
@@ -128,7 +129,7 @@ def open_ray(names: Sequence[str]) -> Iterator[RayCluster]:
                     env={**os.environ, "RAY_USAGE_STATS_ENABLED": "0"},
                     kept=True,
                 )
-                eventually(partial(_is_up, log))
+                eventually(partial(is_up, log))
             yield RayCluster(f"127.0.0.1:{port}", folder, pids)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

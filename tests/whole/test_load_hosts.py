@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import json
+import logging
+import os
+import select
 import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from product import dbdyno, start
-from ray_cluster import RayCluster, open_ray
+from product import PYTHON, dbdyno, start
+from ray_cluster import LIMIT_S, RayCluster, eventually, open_ray
+
+from dbdyno.places import Trip, clock_line
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
+LOG = logging.getLogger(__name__)
 HOSTS = ("load-1", "load-2")
 
 SCRIPT = """\
@@ -144,6 +153,62 @@ def test_nothing_is_left_of_a_killed_lab(cluster: RayCluster, tmp_path: Path) ->
         cluster.wait_for_engines(2)
         process.send_signal(signal.SIGKILL)
 
+    cluster.wait_until_clean()
+
+
+CLOCK = """
+import select, sys, time, ray
+from dbdyno.places.ray_driver import Driver
+from dbdyno.places.ray_host import LoadHost
+address, ahead_ns, gained = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
+ray.init(address=address, log_to_driver=False, logging_level="ERROR")
+began_ns = int(sys.argv[4])
+def wall_clock():
+    now_ns = time.time_ns()
+    return now_ns + ahead_ns + round((now_ns - began_ns) * gained)
+actor = ray.remote(num_cpus=0)(LoadHost).remote(600.0, wall_clock)
+driver = Driver(ray, [actor], 1)
+while not select.select([sys.stdin], [], [], 0.2)[0]:
+    driver.time(0)
+ray.kill(actor)
+"""
+"""Prints round trips to the clock of a host that is ahead and gains, until its input ends."""
+
+
+def test_a_clock_that_is_ahead_and_gains_is_found(cluster: RayCluster) -> None:
+    ahead_ns, gained, near_ns, began_ns = -7_000_000, 300e-6, 200_000, time.time_ns()
+    words = [cluster.address, str(ahead_ns), str(gained), str(began_ns)]
+    trips: list[Trip] = []
+    with subprocess.Popen(
+        [sys.executable, "-c", CLOCK, *words],
+        env={**os.environ, "PYTHONPATH": PYTHON},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as process:
+        assert process.stdin is not None and process.stdout is not None
+        printed = process.stdout
+
+        def errors() -> list[float]:
+            """Of the line through all trips: at the first, the last, and of what lies between."""
+            line, over_ns = clock_line(trips), trips[-1].at_ns - trips[0].at_ns
+            apart = [
+                line.ahead(at) - (ahead_ns + gained * (at - began_ns))
+                for at in (trips[0].at_ns, trips[-1].at_ns)
+            ]
+            return [*apart, line.gained(over_ns) - gained * over_ns]
+
+        def is_found() -> bool:
+            assert select.select([printed], [], [], LIMIT_S)[0]
+            trips.append(Trip(*json.loads(printed.readline())["trip"]))
+            return clock_line(trips).drift_ppm > 0 and max(map(abs, errors())) < near_ns
+
+        eventually(is_found)
+        process.stdin.close()
+        printed.read()
+    line = clock_line(trips)
+    form = "%d trips; known to %.0f ns, off by %s"
+    LOG.info(form, len(trips), line.uncertainty_ns, errors())
+    assert max(map(abs, errors()[:2])) <= 1.5 * line.uncertainty_ns
     cluster.wait_until_clean()
 
 

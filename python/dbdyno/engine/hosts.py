@@ -126,7 +126,7 @@ class LoadHosts:
                     f"load host {elsewhere[0]} is another machine, and the server listens "
                     f"{f'on {at}' if at else 'on a Unix socket'} of this one only",
                     hint="name a server by an address that all hosts reach: "
-                    'provision = "postgresql:url:postgresql://USER@ADDRESS:PORT/DATABASE"',
+                    'provision = "url:postgresql://USER@ADDRESS:PORT/DATABASE"',
                 )
 
 

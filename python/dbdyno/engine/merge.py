@@ -6,7 +6,7 @@ every process has reported it or a later one. Histograms are added; percentiles 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import reduce
 from operator import add
@@ -94,7 +94,8 @@ class Merger:
         elif not all(other.hello for other in self._parts):
             self._early.append((index, record))
         else:
-            yield from self._merged(part, _shifted(record, self._offset_ns(part)))
+            offset_ns = self._offset_ns(part)
+            yield from self._merged(part, moved(record, lambda at_ns: at_ns + offset_ns))
 
     def end(self, index: int) -> Iterator[Record]:
         """Notes that process `index` has ended: it is not waited for any more."""
@@ -204,23 +205,21 @@ def _behind(place: _Place, rank: int) -> _Place:
     return (max(turns, 0) + new_turn, rank if new_turn else max(before, rank))
 
 
-def _shifted(record: Record, offset_ns: int) -> Record:
-    """The record with its times on the common clock."""
+def moved(record: Record, to: Callable[[int], int]) -> Record:
+    """The record with each of its times, counted from the engine's start, as `to` has it."""
     match record:
         case Phase() | Progress() | Ready():
-            return replace(record, at_ns=record.at_ns + offset_ns)
+            return replace(record, at_ns=to(record.at_ns))
         case Turn():
             return replace(
                 record,
-                begin_ns=record.begin_ns + offset_ns,
-                measure_ns=record.measure_ns + offset_ns,
-                end_ns=record.end_ns + offset_ns,
-                drained_ns=record.drained_ns + offset_ns,
+                begin_ns=to(record.begin_ns),
+                measure_ns=to(record.measure_ns),
+                end_ns=to(record.end_ns),
+                drained_ns=to(record.drained_ns),
             )
         case Interval() | Summary():
-            return replace(
-                record, start_ns=record.start_ns + offset_ns, end_ns=record.end_ns + offset_ns
-            )
+            return replace(record, start_ns=to(record.start_ns), end_ns=to(record.end_ns))
         case _:
             return record
 

@@ -15,7 +15,7 @@ import zstandard
 
 from dbdyno.engine.host_figures import HostRecords
 from dbdyno.engine.hosts import LoadHosts
-from dbdyno.engine.merge import Merger
+from dbdyno.engine.merge import Merger, moved
 from dbdyno.errors import StoreError
 from dbdyno.formats.records import dump_record, parse_record
 from dbdyno.model import Fatal, Hello, Ready, Record
@@ -88,8 +88,7 @@ class Together:
                     self._write(kept[index], line)
                     self._numbers[index] += 1
                     record = parse_record(line, number=self._numbers[index])
-                    if isinstance(record, Hello):
-                        line, record = self._on_our_clock(index, line, record)
+                    line, record = self._on_our_clock(index, line, record)
                     if self.of_hosts is not None:
                         self.of_hosts.take(index, record)
                     if alone:
@@ -113,12 +112,15 @@ class Together:
             line = words.format(at_unix_ns + process.ahead_ns())
             process.send(line.encode() + b"\n")
 
-    def _on_our_clock(self, index: int, line: bytes, hello: Hello) -> tuple[bytes, Hello]:
-        ahead_ns = self._processes[index].ahead_ns()
-        if not ahead_ns:
-            return line, hello
-        ours = replace(hello, start_unix_ns=hello.start_unix_ns - ahead_ns)
-        return dump_record(ours), ours
+    def _on_our_clock(self, index: int, line: bytes, record: Record) -> tuple[bytes, Record]:
+        """As we would have timed it: the start by how far the host's clock was ahead then, what
+        follows by how much it has gained since."""
+        process = self._processes[index]
+        if isinstance(record, Hello):
+            ours: Record = replace(record, start_unix_ns=record.start_unix_ns - process.ahead_ns())
+        else:
+            ours = moved(record, lambda at_ns: at_ns - process.gained_ns(at_ns))
+        return (line, record) if ours == record else (dump_record(ours), ours)
 
     def _listen(self, index: int, process: Running) -> None:
         for line in process.lines():

@@ -42,7 +42,11 @@ class ClockLine:
 
     def ahead(self, at_ns: int) -> int:
         """How far it is ahead at a time of ours, nanoseconds."""
-        return round(self.ahead_ns + self.drift_ppm * 1e-6 * (at_ns - self.at_ns))
+        return round(self.ahead_ns + self.gained(at_ns - self.at_ns))
+
+    def gained(self, over_ns: int) -> float:
+        """How much it gains over a time, nanoseconds."""
+        return self.drift_ppm * 1e-6 * over_ns
 
 
 def clock_line(trips: Sequence[Trip]) -> ClockLine:

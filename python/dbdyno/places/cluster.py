@@ -131,6 +131,8 @@ class RayHost:
         self.lost = ""
         """Why nothing more is heard of it."""
         self._cluster, self._shipped = cluster, shipped
+        self._line: tuple[int, ClockLine | None] = 0, None
+        """The last that was fitted, and through how many trips."""
 
     @property
     def engine(self) -> Path:
@@ -154,7 +156,12 @@ class RayHost:
 
     def clock(self) -> ClockLine:
         """Its clock against ours, from all trips so far."""
-        return clock_line(self.trips)
+        known, line = self._line
+        if line is None or known < len(self.trips):
+            trips = tuple(self.trips)
+            line = clock_line(trips)
+            self._line = len(trips), line
+        return line
 
     def time(self) -> None:
         """Adds a round trip to `trips` now. Raises `MachineError` if the host is lost."""
@@ -231,6 +238,9 @@ class RayProcess:
 
     def ahead_ns(self) -> int:
         return self._host.clock().ahead(time.time_ns())
+
+    def gained_ns(self, over_ns: int) -> int:
+        return round(self._host.clock().gained(over_ns))
 
     def _signal(self, which: signal.Signals) -> None:
         if self._code is None:

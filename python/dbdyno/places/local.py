@@ -65,6 +65,9 @@ class LocalProcess:
     def ahead_ns(self) -> int:
         return 0
 
+    def gained_ns(self, over_ns: int) -> int:
+        return 0
+
 
 class Local:
     """This machine; see `Place`."""

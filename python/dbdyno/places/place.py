@@ -47,6 +47,9 @@ class Running(Protocol):
     def ahead_ns(self) -> int:
         """How far its host's wall clock is ahead of this machine's; 0 on this machine."""
 
+    def gained_ns(self, over_ns: int) -> int:
+        """By how much its host's clock gains on this machine's over a time; 0 on this machine."""
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:

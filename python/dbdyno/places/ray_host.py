@@ -15,7 +15,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from dbdyno.guard.guarded import Guarded
@@ -38,9 +38,13 @@ code and the last of its standard error."""
 class LoadHost:
     """What the lab may ask of a host; each method is called through Ray."""
 
-    def __init__(self, lease_s: float = LEASE_S) -> None:
+    def __init__(
+        self, lease_s: float = LEASE_S, wall_clock: Callable[[], int] = time.time_ns
+    ) -> None:
+        """`wall_clock`: nanoseconds since 1970."""
         self._guard = Guarded()
         self._lease_s = lease_s
+        self._wall_clock = wall_clock
         self._asked_s = time.monotonic()
         self._heard: queue.SimpleQueue[Heard] = queue.SimpleQueue()
         self._programs: dict[int, _Program] = {}
@@ -70,7 +74,7 @@ class LoadHost:
 
     def clock(self) -> int:
         """The wall clock, nanoseconds since 1970."""
-        return time.time_ns()
+        return self._wall_clock()
 
     def run(self, number: int, argv: Sequence[str]) -> str:
         """Starts a program; returns why it can't be started, or nothing."""
