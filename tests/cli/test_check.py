@@ -311,3 +311,34 @@ def test_a_missing_compiler_is_told_with_its_cure(
     told = capsys.readouterr().err
     assert "functions in C need a compiler" in told
     assert "apt-get install gcc" in told
+
+
+def test_load_hosts_are_named_with_what_each_needs(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hosts = 'clients = [2, 500]\nhosts = ["load-1", "load-2"]'
+    text = here.read_text().replace("clients = [1, 4]", hosts)
+    here.write_text(f'{text}\n[places]\nray = "10.0.0.1:6379"\n')
+
+    assert call(["check", "example.toml"]) == 0
+
+    shown = capsys.readouterr().out
+    assert "\nhosts    2 of the Ray cluster `10.0.0.1:6379`: load-1, load-2\n" in shown
+    assert "on each up to 250 clients" in shown
+    assert "`dbdyno doctor --places 10.0.0.1:6379`" in shown
+    assert call(["check", "example.toml", "--json"]) == 0
+    share = json.loads(capsys.readouterr().out)["hosts"]
+    assert share["names"] == ["load-1", "load-2"]
+    assert (share["clients"], share["processes"]) == (250, 1)
+    assert share["open_files"] > 250
+
+
+def test_a_start_of_this_machine_s_clients_is_refused_beside_load_hosts(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = here.read_text().replace("clients = [1, 4]", "clients = 4\nhosts = 2")
+    here.write_text(f"{text}\n[host]\ncpus = {{ client = [0] }}\n")
+
+    assert call(["check", "example.toml"]) == 2
+
+    assert "they are on load hosts" in capsys.readouterr().err

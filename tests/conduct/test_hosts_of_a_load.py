@@ -31,6 +31,12 @@ measure = "1 s"
         ('hosts = ["a", "a"]', 9, "a host is named twice"),
         ("hosts = 5", 9, "a step of 4 clients can't be shared out to 5 engine processes"),
         ('[places]\nray = "auto"', 9, "says where load hosts are, and there are none"),
+        (
+            "hosts = 3\n[load.group.beside]\nclients = 2\n"
+            'arrival = { kind = "constant", rate = 5 }',
+            11,
+            "group `beside` has a rate and 2 clients: too few for 3 engine processes",
+        ),
         ('hosts = 2\n[places]\nray = "ray:x"', 11, 'expected "auto", "ray://HOST:PORT"'),
     ],
 )

@@ -20,7 +20,7 @@ from dbdyno.cli.options import (
     store_option,
 )
 from dbdyno.cli.terminal import say, say_json
-from dbdyno.cli.text import clients, sees
+from dbdyno.cli.text import clients, load_hosts, sees
 from dbdyno.conduct.code import Code, code_of
 from dbdyno.conduct.estimate import estimate
 from dbdyno.conduct.examine import Started, examine, examine_servers
@@ -28,6 +28,7 @@ from dbdyno.conduct.fault_rules import fault_words
 from dbdyno.conduct.foreseen import can_be_foreseen, foreseen
 from dbdyno.conduct.left_out import lacking_cells
 from dbdyno.conduct.level_loads import changed_loads
+from dbdyno.conduct.load_hosts import host_share
 from dbdyno.conduct.load_keys import passed_on
 from dbdyno.conduct.needs import this_machine
 from dbdyno.conduct.opening import open_study, scale_reason
@@ -116,7 +117,7 @@ def check(
         started = _start_servers(file, plan, engine) if servers else []
         free = shutil.disk_usage(_existing(store)).free
         takes = Takes(estimate(loaded, plan), this_machine(), free)
-    seen = foreseen(loaded, plan, held)
+    seen, share = foreseen(loaded, plan, held), host_share(loaded, engine)
     if as_json:
         document = document_of(loaded, plan, takes)
         added = {
@@ -124,6 +125,7 @@ def check(
             "left_out": [asdict(cell) for cell in left_out],
             "not_sampled": {source: asdict(missing) for source, missing in not_sampled.items()},
             "sees": asdict(seen) if seen else None,
+            "hosts": None if share is None else asdict(share),
             "passed_on": passed_on(loaded),
             "code": [asdict(named) for named in code],
             "code_was_executed": run_code,
@@ -136,7 +138,14 @@ def check(
     elif can_be_foreseen(loaded, plan):
         noise = f"not known here; `dbdyno calibrate {study}` measures it"
     passed = [_passed(name, words) for name, words in passed_on(loaded).items()]
-    more = [*passed, *([f"noise    {noise}"] if noise else []), *lacking, *_code(code, run_code)]
+    apart = [] if share is None else list(load_hosts(share))
+    more = [
+        *apart,
+        *passed,
+        *([f"noise    {noise}"] if noise else []),
+        *lacking,
+        *_code(code, run_code),
+    ]
     for line in explanation(loaded, plan, takes, asked=scale, started=started, more=more):
         say(line)
 

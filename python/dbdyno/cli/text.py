@@ -6,12 +6,14 @@ import datetime
 import shutil
 import sys
 import textwrap
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from dbdyno.formats.quantities import format_duration
 
 if TYPE_CHECKING:
     from dbdyno.conduct.foreseen import Foreseen
+    from dbdyno.conduct.load_hosts import HostShare
     from dbdyno.model import RateSearch, Step, StepSummary
 
 
@@ -113,3 +115,16 @@ def megabytes(count: int) -> str:
     """A size as people compare it; 3 MB, 0.4 MB."""
     value = count / _MEGABYTE
     return f"{value:.0f} MB" if value >= 1 else f"{value:.1f} MB"
+
+
+def load_hosts(share: HostShare) -> Iterator[str]:
+    """Where the load comes from, and what each host must have."""
+    names = f": {', '.join(share.names)}" if share.names else ""
+    files = f"{share.open_files:,} open files"
+    engines = f"each of {share.processes} engine processes" if share.processes > 1 else "an engine"
+    yield f"hosts    {share.hosts} of the Ray cluster `{share.address}`{names}"
+    yield (
+        f"{'':<8} on each up to {clients(share.clients)}, which need {files} of {engines}, and "
+        "over TCP as many local ports"
+    )
+    yield f"{'':<8} `dbdyno doctor --places {share.address}` says what they have"

@@ -23,6 +23,7 @@ from dbdyno.conduct.code import own_scripts
 from dbdyno.conduct.connection import missing_for_connections, run_target, wants_tls
 from dbdyno.conduct.left_out import lacking_cells, why_nothing_to_run
 from dbdyno.conduct.level_loads import load_path
+from dbdyno.conduct.load_hosts import refused_hosts
 from dbdyno.conduct.opening import study_script_path, study_scripts
 from dbdyno.conduct.preflight import limits, require
 from dbdyno.conduct.proxy import program_of_proxy
@@ -124,7 +125,8 @@ def examine_servers(loaded: StudyFile, plan: Plan, engine: Engine) -> Iterator[S
 def _require(loaded: StudyFile, engine: Engine, spec: Mapping[str, object], server: Server) -> None:
     """Raises for limits; a study's own scripts are not executed to ask what they need."""
     asked = not own_scripts(loaded)
-    require(engine, (spec,), server, loaded.study.load.processes, scripts=asked)
+    load = loaded.study.load
+    require(engine, (spec,), server, load.processes, scripts=asked, elsewhere=bool(load.hosts))
 
 
 def _complaints(
@@ -153,6 +155,7 @@ def _complaints(
         yield refusal, None
     for missing in missing_for_connections(loaded.study):
         yield MachineError(missing.what, hint=missing.cure), None
+    yield from ((refused, None) for refused in refused_hosts(loaded.study))
     yield from ((empty, None) for empty in _empty_replays(loaded))
     yield from _complaints_of_scripts(files, plan, engine, scratch, own)
 

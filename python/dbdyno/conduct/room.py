@@ -95,7 +95,8 @@ def _limits(cell: Cell, load: Load, machine: MachineLimits, engine: Engine) -> I
     endpoints = _endpoints(cell)
     spec = spec_of_clients(clients, endpoints, load.shards)
     plan = plan_engine(engine, spec, processes=load.processes)
-    for limit in machine_needs(plan, machine, endpoints):
+    # Load hosts have other limits, which a run asks them for.
+    for limit in () if load.hosts else machine_needs(plan, machine, endpoints):
         if "network" not in cell.host or limit.code not in _OF_THE_HOST_S_NETWORK:
             yield limit
     if wish := proxy_wish(cell):

@@ -61,6 +61,14 @@ def check_hosts(document: StudyDocument, fail: Fail) -> None:
             "processes on load hosts",
             f"each step needs {parts} clients or more",
         )
+    for name, group in load.group.items():
+        if group.arrival.kind != "closed" and group.clients < parts:
+            message = (
+                f"group `{name}` has a rate and {group.clients} clients: too few for {parts} "
+                "engine processes on load hosts"
+            )
+            hint = f"give it {parts} clients or more; its rate stays the same"
+            raise fail(("load", "group", name, "clients"), message, hint)
 
 
 def check_extent(factors: tuple[Factor, ...], fail: Fail) -> None:
