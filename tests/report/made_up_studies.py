@@ -57,3 +57,15 @@ measure = "12 s"
 blocks = 2
 baseline = { server = "postgresql-9.6.24" }
 """
+
+LONG_WORD = "a-name-that-is-as-long-as-a-whole-line-of-text-and-has-no-space-in-it"
+
+LONG_NAMES = (
+    SMALL.replace("the journal mode", LONG_WORD)
+    .replace("\nwal = ", f'\n"{LONG_WORD}" = ')
+    .replace("\nsqlite = ", f'\n"{LONG_WORD}-1" = {{ provision = "sqlite" }}\nsqlite = ')
+    .replace("journal", "journal-mode-of-the-write-ahead-log-or-of-the-rollback-file")
+    .replace("journal-mode-of-the-write-ahead-log-or-of-the-rollback-file_mode", "journal_mode")
+    .replace("[1, 4]", "[4]")
+)
+"""Words of the question, of a server, a level and a factor that no line of a phone holds."""

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from made_up_history import write_nights
 from made_up_runs import World, page_of, write_study
-from made_up_studies import SMALL, WIDE
+from made_up_studies import LONG_NAMES, LONG_WORD, SMALL, WIDE
 from selenium import webdriver
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
@@ -22,12 +20,14 @@ from test_sampled import SHORT, sampled
 from test_sampled import rate as sampled_rate
 from test_searches import SEARCH, of_a_cell
 
+from browsing import chromium, page_width, window
 from dbdyno.model import PlannedRun, Step
 from dbdyno.report.analysis.history import histories
 from dbdyno.report.analysis.history_series import Asked
 from dbdyno.report.analysis.study_points import study_points
 from dbdyno.report.page.gallery_page import Entry, Measure, gallery_page
 from dbdyno.report.page.history_page import render_history
+from dbdyno.report.page.publish import publish
 from dbdyno.store import Store
 
 pytestmark = pytest.mark.slow
@@ -37,27 +37,7 @@ MARKS = "g.mark-symbol path, g.mark-line path, g.mark-rule line, g.mark-rect pat
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
-    driver, program = shutil.which("chromedriver"), shutil.which("chromium")
-    if driver is None or program is None:
-        pytest.fail("this test needs Debian's chromium and chromium-driver: apt-get install them")
-    options = webdriver.ChromeOptions()
-    options.binary_location = program
-    for argument in (
-        "--headless=new",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-dev-shm-usage",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
-        "--window-size=1280,2000",
-    ):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    # Chromium leaves folders in TMPDIR.
-    environment = {**os.environ, "TMPDIR": str(tmp_path_factory.mktemp("chromium"))}
-    service = webdriver.ChromeService(executable_path=driver, env=environment)
-    with webdriver.Chrome(options=options, service=service) as opened:
+    with chromium(tmp_path_factory.mktemp("chromium")) as opened:
         yield opened
 
 
@@ -152,10 +132,7 @@ def test_the_first_screen_has_answer_picture_trust_and_command(
 ) -> None:
     if page.stem in ("nothing-complete", "history"):
         return
-    browser.set_window_size(1400, 1040)
-    metrics = {"width": 1400, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    try:
+    with window(browser, 1400, 900):
         opened(browser, page)
         places = browser.execute_script(
             """return ["h1", ".headline", "#chart-answer svg", ".chips", ".measured", ".again"]
@@ -163,8 +140,6 @@ def test_the_first_screen_has_answer_picture_trust_and_command(
         )
         assert places == sorted(places)
         assert places[-1] <= 900
-    finally:
-        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 def test_a_link_unfolds_what_it_leads_to(browser: webdriver.Chrome, page: Path) -> None:
@@ -225,16 +200,12 @@ def test_choosing_another_cell_draws_another_line(browser: webdriver.Chrome, pag
 
 @pytest.mark.parametrize("width", [1400, 800, 390])
 def test_nothing_is_cut_off(browser: webdriver.Chrome, page: Path, width: int) -> None:
-    browser.set_window_size(max(width, 500), 2000)
-    metrics = {"width": width, "height": 2000, "deviceScaleFactor": 1, "mobile": width < 500}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    try:
+    with window(browser, width, 2000):
         opened(browser, page)
         for folded in (True, False):
             if not folded:
                 unfold(browser)
-            wide = browser.execute_script("return document.documentElement.scrollWidth")
-            assert wide <= width
+            assert page_width(browser) <= width
         cut = browser.execute_script(
             """return [...document.querySelectorAll("[data-chart] svg")].flatMap(svg => {
                  const frame = svg.getBoundingClientRect();
@@ -246,8 +217,29 @@ def test_nothing_is_cut_off(browser: webdriver.Chrome, page: Path, width: int) -
                })"""
         )
         assert cut == []
-    finally:
-        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+@pytest.mark.parametrize("width", [1400, 800, 390])
+def test_a_published_page_is_no_wider_than_its_window(
+    browser: webdriver.Chrome, published: Path, width: int
+) -> None:
+    with window(browser, width, 2000):
+        opened(browser, published)
+        assert page_width(browser) <= width
+        unfold(browser)
+        assert page_width(browser) <= width
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All that a publisher may add, in long words."""
+    folder = tmp_path_factory.mktemp("published")
+    signed = f'author = "{LONG_WORD}"\nlicence = "{LONG_WORD}"\nsource = "{LONG_WORD}"\n'
+    store = write_study(folder, signed + LONG_NAMES, World(lambda *_: 100.0))
+    page = folder / "published.html"
+    address = f"https://example.org/{LONG_WORD}/page.html"
+    page.write_text(publish(store, "study", url=address, pictures=False).html, "utf-8")
+    return page
 
 
 def test_a_gallery_is_searched_offline_and_fits_its_window(
@@ -255,7 +247,7 @@ def test_a_gallery_is_searched_offline_and_fits_its_window(
 ) -> None:
     def entry(name: str, answer: str) -> Entry:
         measure = Measure("2026-11-28", answer, "x" * 200, effect=(0.5, 1.0, 2.0))
-        return Entry(name, f"What of {name}?", (measure, measure), picture="a.svg")
+        return Entry(name, f"What of {name} and {LONG_WORD}?", (measure, measure), picture="a.svg")
 
     page = tmp_path / "index.html"
     page.write_text(gallery_page([entry("wal", "Faster"), entry("tls", "Slower")], title="Studies"))
@@ -278,12 +270,9 @@ def test_a_gallery_is_searched_offline_and_fits_its_window(
     drawn = "return document.querySelector('article:not([hidden]) img').naturalWidth"
     WebDriverWait(browser, 60).until(lambda seen: seen.execute_script(drawn) == 900)
     for width in (390, 800, 1400):
-        metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-        browser.execute_script("document.querySelectorAll('details').forEach(d => d.open = true)")
-        wide = browser.execute_script("return document.documentElement.scrollWidth")
-        assert wide <= width
-    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        with window(browser, width, 900):
+            unfold(browser)
+            assert page_width(browser) <= width
 
 
 @pytest.fixture(scope="module")

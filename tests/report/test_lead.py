@@ -71,7 +71,24 @@ def test_of_many_cells_the_baseline_and_both_ends_are_shown(tmp_path: Path) -> N
     shown = [str(row["cell"]) for row in chart.rows]
     assert len(shown) == MOST_ROWS
     assert {"level00", "level06", "level13"} <= set(shown)
-    assert "; 7 of 14 shown, the rest in the tables below." in chart.caption
+    assert "; 11 of 14 shown, the rest in the tables below." in chart.caption
+
+
+@pytest.mark.parametrize(("settings", "shown"), [(3, 6), (6, 10)])
+def test_each_cell_stands_below_the_one_that_it_is_compared_with(
+    tmp_path: Path, settings: int, shown: int
+) -> None:
+    case = Case(
+        {"version": ("old", "new"), "flush": tuple(f"f{n}" for n in range(settings))},
+        lambda cell, _: 100.0 + 50 * int(cell["flush"][1:]) + 20 * (cell["version"] == "new"),
+        baseline={"version": "old"},
+    )
+    chart = lead(analysed(tmp_path, case))
+    assert chart is not None
+    cells = [f"{version}, f{n}" for n in range(shown // 2) for version in ("old", "new")]
+    assert [row["cell"] for row in chart.rows] == cells
+    assert [row["side"] == "baseline" for row in chart.rows] == [True, False] * (shown // 2)
+    assert "; each blue bar is compared with the grey one above it" in chart.caption
 
 
 def test_nothing_measured_has_no_picture(tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def test_levels_without_a_trial_are_named(tmp_path: Path) -> None:
     store = write_study(tmp_path / "again", text, world)
 
     answer = headline(analyse(gather(store, "study")))
-    assert "Wrong rows: 15 of 30 with without; not measured with with." in answer
+    assert "Wrong rows: 15 of 30 trials with without; not measured with with." in answer
 
 
 def test_the_outcome_that_decides_stands_first(store: Path) -> None:

@@ -86,15 +86,22 @@ def of_factor(effect: MainEffect, analysis: Analysis, *, name: str = "") -> Cont
 def level_names(
     levels: Mapping[str, str], analysis: Analysis, *, beside: Mapping[str, str] | None = None
 ) -> str:
-    """A cell in a sentence: its level, or where several factors vary `factor=level` of each;
-    `beside` another cell, only the levels that differ from it."""
+    """A cell in a sentence; `beside` another cell, only the levels that differ from it."""
+    return enumerated(level_terms(levels, analysis, beside=beside))
+
+
+def level_terms(
+    levels: Mapping[str, str], analysis: Analysis, *, beside: Mapping[str, str] | None = None
+) -> list[str]:
+    """A cell's level, or where several factors vary `factor=level` of each; `beside` another cell,
+    only those that differ from it."""
     varying = [name for name in analysis.varying if name in levels]
     shown = [name for name in varying if beside is None or beside.get(name) != levels[name]]
     if not shown:
-        return ", ".join(levels.values()) or "all"
+        return [", ".join(levels.values()) or "all"]
     if len(varying) == 1:
-        return levels[varying[0]]
-    return enumerated([f"{name}={levels[name]}" for name in shown])
+        return [levels[varying[0]]]
+    return [f"{name}={levels[name]}" for name in shown]
 
 
 def metric_words(analysis: Analysis) -> str:

@@ -20,6 +20,8 @@ def listed(listing: Listing, analysis: Analysis, *, name: str) -> str:
         texts.append(f"none of {many} trials with {enumerated(list(clear))}")
     if others:
         shares = [f"{n} of {trials} with {level}" for _, level, n, trials in others]
+        if not clear:  # What is counted is named once.
+            shares[0] = shares[0].replace(" with ", " trials with ", 1)
         texts.append(enumerated(shares))
     if missing := [level for level, (_, trials) in counts.items() if not trials]:
         texts.append(f"not measured with {enumerated(missing)}")

@@ -74,7 +74,7 @@ def _runs(analysis: Analysis) -> str:
     complete = sum(run.manifest.status == "complete" for run in analysis.material.runs)
     planned = max(len(analysis.material.plan.runs), len(analysis.material.runs))
     if planned == 1:
-        return "one run, complete" if complete else "its run is not complete"
+        return "nothing missing, one run complete" if complete else "its run is not complete"
     if complete < planned:
         return f"{complete} of {planned} runs complete"
     return f"nothing missing, all {planned} runs complete"

@@ -26,7 +26,6 @@ GATE_WORDS = {
     "Declared": "analysis changed after the data",
     "Errors": "errors",
     "Evenness": "uneven speed",
-    "Lab": "dbdyno itself took processor time",
     "Load generator": "load generator near its limit",
     "Order": "order not balanced",
     "Promotions": "metrics of a server that was replaced",

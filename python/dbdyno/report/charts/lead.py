@@ -16,7 +16,7 @@ import altair as alt
 from dbdyno.report.analysis.analyse import Analysis
 from dbdyno.report.analysis.points import Point, label
 from dbdyno.report.analysis.shares import share_of
-from dbdyno.report.answer.contrast import level_names, metric_words
+from dbdyno.report.answer.contrast import level_terms, metric_words
 from dbdyno.report.charts.chart import Chart, Row
 from dbdyno.report.charts.encoding import far_apart, log_ticks, mean_tips, named, number_axis
 from dbdyno.report.charts.lead_lines import by_load
@@ -32,13 +32,13 @@ from dbdyno.report.terms.wording import (
 from dbdyno.stats import NotComparable, ShareEffect
 
 NAME = "answer"
-MOST_ROWS = 7
+MOST_ROWS = 11
 """Cells shown; the others stand in the tables and charts below."""
 
 LINES_FROM = 3
 """Loads from where on they are an axis."""
 
-ROW, LINE = 40, 15
+ROW, LINE = 36, 15
 """Pixels of a row, and of each further line of its name."""
 
 NAME_WIDTH = 38
@@ -93,7 +93,8 @@ def _figure(point: Point, analysis: Analysis) -> Figured | None:
 def _rows_chart(
     measured: Sequence[tuple[Point, Figured]], analysis: Analysis, *, several: bool
 ) -> Chart:
-    shown = _most_telling(measured, analysis)
+    groups = _by_baseline(measured, analysis)
+    shown = _most_telling(measured, groups)
     values = [value for _, (value, *_) in shown]
     apart = far_apart(values)
     room = 4.0 if apart else 2.5
@@ -108,10 +109,12 @@ def _rows_chart(
     low = min(float(str(row["low"])) for row in rows) if apart else 0.0
     lines = names[0].count("\n")
     height = (ROW + LINE * lines) * len(rows)
-    caption = "Dots" if apart else "Bars"
-    caption += f": means, {INTERVAL}"
+    mark = "Dots" if apart else "Bars"
+    caption = f"{mark}: means, {INTERVAL}"
     if analysis.metric.of_trials:
         caption = "Bars: shares of all trials, lines: their 95 % intervals"
+    if sum(row["side"] == "baseline" for row in rows) > 1:
+        caption += f"; each blue {mark[:-1].lower()} is compared with the grey one above it"
     if any(row["goes_on"] for row in rows):
         caption += "; an arrow: the interval goes on"
     if len(shown) < len(measured):
@@ -134,17 +137,42 @@ def _title(analysis: Analysis) -> str:
     return f"{metric_words(analysis)}{beside}"
 
 
+Groups = Sequence[Sequence[tuple[Point, Figured]]]
+"""Cells with one baseline, which is the first of them; a cell that is not compared is alone."""
+
+
+def _by_baseline(measured: Sequence[tuple[Point, Figured]], analysis: Analysis) -> Groups:
+    """All that was measured in groups, in the study's order."""
+    against = {id(c.point): id(c.baseline) for c in analysis.comparisons}
+    groups: dict[int, list[tuple[Point, Figured]]] = {}
+    for entry in measured:
+        place = id(entry[0])
+        groups.setdefault(against.get(place, place), []).append(entry)
+    return [
+        sorted(members, key=lambda entry: id(entry[0]) != baseline)
+        for baseline, members in groups.items()
+    ]
+
+
 def _most_telling(
-    measured: Sequence[tuple[Point, Figured]], analysis: Analysis
+    measured: Sequence[tuple[Point, Figured]], groups: Groups
 ) -> Sequence[tuple[Point, Figured]]:
-    """Of many cells the baseline, if it is one for all, and those with the least and the greatest
-    figures, in the study's order."""
+    """Cells behind their baselines. Of too many: whole groups, as many as there is room for; of
+    cells with one baseline it and those with the least and the greatest figures, in the study's
+    order."""
+    compared = [group for group in groups if len(group) > 1]
     if len(measured) <= MOST_ROWS:
-        return measured
-    baselines = _baselines(analysis)
+        return [entry for group in groups for entry in group] if len(compared) > 1 else measured
+    if len(compared) > 1 and len(compared[0]) <= MOST_ROWS:
+        shown: list[tuple[Point, Figured]] = []
+        for group in compared:
+            if len(shown) + len(group) <= MOST_ROWS:
+                shown += group
+        return shown
     ordered = sorted(measured, key=lambda entry: entry[1][0])
-    kept = [point for point, _ in (*ordered[: MOST_ROWS // 2], *ordered[-(MOST_ROWS // 2) :])]
-    kept += baselines if len(baselines) == 1 else []
+    half = MOST_ROWS // 2
+    kept = [point for point, _ in (*ordered[:half], *ordered[-half:])]
+    kept += [compared[0][0][0]] if len(compared) == 1 else []
     return [entry for entry in measured if entry[0] in kept]
 
 
@@ -156,12 +184,13 @@ def _baselines(analysis: Analysis) -> list[Point]:
 def _names(points: Sequence[Point], analysis: Analysis) -> list[str]:
     """Of cells, each with as many lines as the longest, the first ones empty; without names of
     factors if one would be too long with them."""
-    names = [level_names(point.cell.levels, analysis) for point in points]
+    names = [", ".join(level_terms(point.cell.levels, analysis)) for point in points]
     if max(map(len, names)) > NAME_WIDTH:
         names = [label(point.cell.levels, point.varying) for point in points]
     wrapped = [textwrap.wrap(name, NAME_WIDTH) for name in names]
     most = max(map(len, wrapped))
-    return ["\n".join([""] * (most - len(lines)) + lines) for lines in wrapped]
+    # An empty line would take no room in SVG.
+    return ["\n".join(["\N{NO-BREAK SPACE}"] * (most - len(lines)) + lines) for lines in wrapped]
 
 
 def _row(

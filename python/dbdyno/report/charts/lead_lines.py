@@ -73,11 +73,11 @@ def by_load(analysis: Analysis, points: Sequence[Point], *, name: str) -> Chart:
         scale=alt.Scale(domain=labels, range=_colours(labels, measured)),
     )
     drawing = _drawing(x, y, y_scale, shade)
-    more = len({p.label for p in points}) - len(labels)
-    caption = "Means over repeats with their 95 % intervals" + (
-        f"; {more} more cells below." if more > 0 else "."
-    )
-    return Chart(name, f"{words} by clients", caption, drawing, rows, height=height)
+    total = len({p.label for p in points})
+    caption = "Means over repeats with their 95 % intervals"
+    if len(labels) < total:
+        caption += f"; {len(labels)} of {total} shown, the rest in the tables below"
+    return Chart(name, f"{words} by clients", f"{caption}.", drawing, rows, height=height)
 
 
 def _drawing(

@@ -41,7 +41,8 @@ def _lab_gate(analysis: Analysis) -> Iterable[Gate]:
         f"The lab and its collectors took {percent(median(own))} of a core while the load was on"
         f"{asked} (median of {len(shares)} runs; at most {percent(shares[-1])}{in_all})."
     )
-    yield Gate("Lab", "doubtful" if median(shares) > LAB_SHARE else "ok", text)
+    brief = f"measuring itself took {percent(median(shares))} of a processor"
+    yield Gate("Lab", "doubtful" if median(shares) > LAB_SHARE else "ok", text, brief)
 
 
 GATE = Judge(130, _lab_gate)
