@@ -113,6 +113,13 @@ EVERY = (
         ("coordinator", "node-1", "node-2"),
         MYSQL,
     ),
+    Driven(
+        "patroni",
+        "postgresql@system",
+        "nodes = 3",
+        ("node-1", "node-2", "node-3"),
+        POSTGRESQL,
+    ),
     Driven("galera", "mariadb@system", "nodes = 3", ("node-1", "node-2", "node-3"), GROUP),
 )
 

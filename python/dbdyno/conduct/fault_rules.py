@@ -16,6 +16,7 @@ from dbdyno.model.fault import ACTIVE, ON_LINKS, POWER_FAILURE, PROMOTIONS, Faul
 from dbdyno.servers import Source, parse_provision
 from dbdyno.servers.topologies.primary_replicas import PRIMARY
 from dbdyno.servers.topologies.proxies.registry import find_proxy
+from dbdyno.servers.topologies.registry import find_topology
 from dbdyno.servers.topologies.topology import PlannedMember
 from dbdyno.setters.setter import find_program
 
@@ -43,6 +44,9 @@ def _wrong(cell: Cell, fault: Fault) -> Iterator[tuple[str, str, str | None]]:
     if fault.do == "kill-proxy" and not cell.proxy:
         hint = 'proxy = { kind = "haproxy" } for every server'
         yield "do", "`kill-proxy` needs a proxy before every server", hint
+    if fault.do == "kill-server" and not _is_supervised(cell):
+        message = "`kill-server` needs a supervisor that starts the server again in every cell"
+        yield "do", message, 'topology = "patroni"; without one, do = "kill"'
     if fault.do == "command":
         yield from _wrong_command(cell, fault)
     if fault.do == "fill-disk" and not _has_own_filesystem(cell):
@@ -97,6 +101,14 @@ def _wrong_command(cell: Cell, fault: Fault) -> Iterator[tuple[str, str, str | N
 
 def _wrong_promotion(cell: Cell, fault: Fault) -> Iterator[tuple[str, str, str | None]]:
     """Clients must reach the promoted server as they reached the one before."""
+    if _is_supervised(cell):
+        if not cell.proxy or not find_proxy(str(cell.proxy["kind"])).checks_health:
+            message = "clients reach the next primary through HAProxy only"
+            yield "do", message, 'proxy = { kind = "haproxy" } for every server'
+        if fault.member != ACTIVE:
+            message = f"`{fault.do}` replaces the primary, not `{fault.member}`"
+            yield "member", message, "leave it out"
+        return
     if cell.topology.get("name") != "primary-replicas":
         hint = 'topology = "primary-replicas"'
         yield "do", f"`{fault.do}` needs a primary with replicas in every cell", hint
@@ -106,6 +118,11 @@ def _wrong_promotion(cell: Cell, fault: Fault) -> Iterator[tuple[str, str, str |
     if fault.member not in (ACTIVE, PRIMARY):
         message = f"`{fault.do}` replaces the primary, not `{fault.member}`"
         yield "member", message, f'member = "{PRIMARY}", or leave it out'
+
+
+def _is_supervised(cell: Cell) -> bool:
+    name = cell.topology.get("name")
+    return name is not None and find_topology(str(name)).is_supervised
 
 
 def fault_words(study: Study) -> Iterator[str]:

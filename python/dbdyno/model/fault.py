@@ -15,6 +15,7 @@ FaultAction = Literal[
     "promote",
     "switch-over",
     "kill-proxy",
+    "kill-server",
     "command",
     "fill-disk",
     "power-failure",
@@ -24,7 +25,8 @@ FaultAction = Literal[
 """`kill`: SIGKILL; `stop`: in order; both are followed by a start. `pause`: SIGSTOP, then SIGCONT.
 `promote`: the primary is killed and a replica promoted; `switch-over`: the same with a stop in
 order; the former primary comes back as a replica. `kill-proxy`: the proxies are killed and started
-again. `command`: `Fault.apply` is run, then `Fault.undo`. `fill-disk`: the file system of the
+again. `kill-server`: SIGKILL for the database server alone, which its supervisor starts again.
+`command`: `Fault.apply` is run, then `Fault.undo`. `fill-disk`: the file system of the
 member's data is full for a while. `power-failure`: what it had not synced is gone, and the member
 is killed. `partition`: its link is cut; `slow-network`: its link has a rate."""
 Direction = Literal["both", "in", "out"]

@@ -18,6 +18,7 @@ from dbdyno.model.session import SampledSession, Session
 from dbdyno.servers.contents import Contents
 from dbdyno.servers.front import Front
 from dbdyno.servers.initial_data import InitialData
+from dbdyno.servers.supervisor import Supervisor
 
 Transport = Literal["unix", "tcp"]
 Connection = Mapping[str, bool | str]
@@ -197,6 +198,8 @@ class Members:
     """Whether each of them holds all rows."""
     promotion: Promotion | None = None
     """`None`: no replica can take the place of the first."""
+    supervisor: Supervisor | None = None
+    """`None`: nobody promotes a replica without being asked to."""
     front: Front | None = None
     """`None`: no proxies of ours; a single server may have some."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dbdyno.conduct.acts.act import Begun, Scene, start_again
+from dbdyno.conduct.acts.act import Begun, Scene, come_back, start_again
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,25 @@ class Kill:
     def end(self) -> None:
         """Starts the member."""
         start_again(self.scene.member)
+
+
+@dataclass(frozen=True, slots=True)
+class KillServer:
+    """Its database server gets SIGKILL; what supervises it goes on."""
+
+    scene: Scene
+
+    def begin(self) -> Begun:
+        """Returns when the signal is sent."""
+        supervisor = self.scene.server.members.supervisor
+        assert supervisor is not None, "refused before anything is started"
+        begun = Begun()
+        supervisor.kill_server(self.scene.member.name)
+        return begun
+
+    def end(self) -> None:
+        """Waits for the supervisor to start it."""
+        come_back(self.scene.member)
 
 
 @dataclass(frozen=True, slots=True)

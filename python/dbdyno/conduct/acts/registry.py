@@ -10,7 +10,7 @@ from dbdyno.conduct.acts.command import Command
 from dbdyno.conduct.acts.disk import FillDisk
 from dbdyno.conduct.acts.link import Partition, SlowNetwork
 from dbdyno.conduct.acts.power import PowerFailure
-from dbdyno.conduct.acts.process import Kill, Pause, Stop
+from dbdyno.conduct.acts.process import Kill, KillServer, Pause, Stop
 from dbdyno.conduct.acts.promotion import Promote
 from dbdyno.conduct.acts.proxy import KillProxy
 from dbdyno.model.fault import FaultAction
@@ -22,6 +22,7 @@ ACTS: Mapping[FaultAction, Callable[[Scene], Act]] = {
     "promote": Promote,
     "switch-over": partial(Promote, planned=True),
     "kill-proxy": KillProxy,
+    "kill-server": KillServer,
     "command": Command,
     "fill-disk": FillDisk,
     "power-failure": PowerFailure,

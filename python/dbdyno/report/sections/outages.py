@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dbdyno.formats.quantities import parse_duration
-from dbdyno.model import StepSummary
+from dbdyno.model import Cell, StepSummary
 from dbdyno.model.fault import LEDGER, PROBES, FaultResult, at_rank
+from dbdyno.model.patroni import bound_s
 from dbdyno.report.analysis.analyse import Analysis
 from dbdyno.report.analysis.points import Point
 from dbdyno.report.material.material import StepSeries
@@ -73,7 +74,7 @@ def outages_table(analysis: Analysis) -> Table:
             lengths = outages_s(faults, kind)
             own: list[Value] = [None, None, None]
             if kind == "write":
-                within_s = promoted_within_s(faults) or noticed_within_s(point.cell.proxy)
+                within_s = promoted_within_s(faults) or noticed_within_s(point.cell)
                 own = [within_s, commits(point, "lost"), commits(point, "in_doubt")]
             rows.append((*lead(point), _WORDS[kind], len(lengths), *_spread(lengths), *own))
         missing = [(fault.back_ns - fault.at_ns) / 1e9 for fault in faults]
@@ -134,14 +135,17 @@ def promoted_within_s(faults: Iterable[FaultResult]) -> float | None:
     return max(lengths) / 1e3 if lengths else None
 
 
-def noticed_within_s(proxy: Mapping[str, Any]) -> float | None:
-    """How long HAProxy may take to notice a dead server, by its settings; `None` without it."""
+def noticed_within_s(cell: Cell) -> float | None:
+    """How long HAProxy may take to notice a dead server, by its settings, after another has become
+    the primary where Patroni chooses it; `None` without it."""
+    proxy: Mapping[str, Any] = cell.proxy
     if proxy.get("kind") != "haproxy":
         return None
-    settings = proxy.get("settings", {})
+    settings: Mapping[str, Any] = proxy.get("settings", {})
     every = str(settings.get("inter", "2000"))
     every_s = float(every) / 1e3 if every.isdecimal() else parse_duration(every)
-    return every_s * int(settings.get("fall", 3))
+    chosen_s = bound_s(cell.topology) if cell.topology.get("name") == "patroni" else 0
+    return chosen_s + every_s * int(settings.get("fall", 3))
 
 
 def phases_table(analysis: Analysis) -> Table:

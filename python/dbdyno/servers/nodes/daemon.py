@@ -93,8 +93,9 @@ class Daemon:
         cwd: Path,
         env: Mapping[str, str],
         death_signal: signal.Signals,
+        kept: bool = False,
     ) -> None:
-        """Starts the server itself; see `Guarded.spawn` for the signal."""
+        """Starts the server itself; see `Guarded.spawn` for the signal, and for `kept`."""
         self._stopped = False
         self._pid = self.guarded.spawn(
             argv,
@@ -104,6 +105,7 @@ class Daemon:
             account=self.account,
             death_signal=death_signal,
             launch=self.launched,
+            kept=kept,
         )
 
     def ended_within(self, timeout_s: float) -> bool:

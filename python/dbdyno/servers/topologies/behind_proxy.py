@@ -83,6 +83,8 @@ class ProxiedServer:
         else there is none."""
         members = self._server.members
         behind, redirect = members.promotion, self._proxy.redirect
+        if members.supervisor is not None and self._proxy.checks_health:
+            return replace(members, front=self._front)
         if behind is None or redirect is None:
             return replace(members, promotion=None, front=self._front)
         followed = _Followed(behind, redirect, self._posts, self._places)
@@ -145,7 +147,7 @@ class ProxiedServer:
         post = Post(
             server=first,
             standby=standby,
-            chosen=self.members.promotion is not None,
+            chosen=self._is_redirected(),
             address=self._launch.address or _LOOPBACK,
             port=free_port(),
             folder=folder,
@@ -167,13 +169,26 @@ class ProxiedServer:
             death_signal=signal.SIGKILL,
         )
 
+    def _is_redirected(self) -> bool:
+        """Whether it is the lab that sends clients to a promoted server."""
+        members = self.members
+        return members.promotion is not None and members.supervisor is None
+
     def _behind(self) -> Sequence[Behind]:
         """The servers that clients may be sent to, the first first."""
         members = self._server.members
-        several = members.alike and self._proxy.checks_health
-        several = several or self.members.promotion is not None
-        servers = [member.server for member in members] if several else [self._server]
-        return [Behind.of(s.entry.target("unix"), s.entry.target("tcp")) for s in servers]
+        if not (self._is_redirected() or (members.alike and self._proxy.checks_health)):
+            entry = self._server.entry
+            return [Behind.of(entry.target("unix"), entry.target("tcp"))]
+        supervisor = members.supervisor
+        return [
+            Behind.of(
+                member.server.entry.target("unix"),
+                member.server.entry.target("tcp"),
+                None if supervisor is None else supervisor.health_check(member.name),
+            )
+            for member in members
+        ]
 
     def target(self, transport: Transport | None = None) -> Mapping[str, object]:
         """Every proxy process, over TCP."""

@@ -84,6 +84,8 @@ class Topology:
     """In the order in which they are started."""
     refuses: Callable[[Provision, Any, Openers], str | None] = _never
     """Why it can't be made of such servers; `None` if it can."""
+    is_supervised: bool = False
+    """Whether its members have a `Supervisor`."""
 
     def read(self, asked: Mapping[str, object]) -> Table:
         """The keys that a study gives it; raises `KeyOfTopologyError`."""

@@ -232,13 +232,16 @@ class PostgresqlServer(OwnServer):
         shares = (root / "share", *(p / "share/postgresql" / root.name for p in root.parents[2:3]))
         return any(True for share in shares for _ in share.glob(pattern))
 
-    def _launch(self) -> None:
+    def _start_process(self) -> None:
         self._daemon.launch(
             [self._program, "-D", self._data],
             cwd=self._data,
             env=self._environment("PG"),
             death_signal=signal.SIGQUIT,
         )
+
+    def _launch(self) -> None:
+        self._start_process()
         self._session = query.PostgresqlSession(
             host=str(self._sockets), port=self._port, user=ROLE, dbname="postgres"
         )

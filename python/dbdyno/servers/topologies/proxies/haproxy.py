@@ -1,8 +1,9 @@
 """HAProxy as a TCP proxy for any protocol: one server connection for each client.
 
 Before several servers it checks each one's health, sends all clients to one, and to the next when
-that one is down. They stay there when the first is back. Before a primary and its replicas, dbdyno
-chooses the server, by HAProxy's socket for commands.
+that one is down. They stay there when the first is back. Where a supervisor chooses the primary,
+its health is what that says. Before a primary and its replicas, dbdyno chooses the server, by
+HAProxy's socket for commands.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ _OF_CHECKS = ("inter", "fastinter", "downinter", "fall", "rise")
 
 def _checks(server: Behind, asked: Sequence[str]) -> Sequence[str]:
     checked = "mysql-check" if server.driver == "mysql" else f"pgsql-check user {server.role}"
+    if server.health is not None:
+        checked = f"httpchk GET {server.health[1]}"
     return (
         f"  option {checked}",
         f"  default-server check {' '.join(asked)} on-marked-down shutdown-sessions",
@@ -143,11 +146,16 @@ def _servers(post: Post) -> Sequence[str]:
         "  stick-table type ip size 100",
         "  stick on dst",
         "  option redispatch",
-        f"  server node-1 {first.host}:{first.port}",
+        f"  server node-1 {_checked_place(first)}",
     ]
     for number, other in enumerate(post.standby, start=2):
-        lines.append(f"  server node-{number} {other.host}:{other.port} backup")
+        lines.append(f"  server node-{number} {_checked_place(other)} backup")
     return lines
+
+
+def _checked_place(server: Behind) -> str:
+    place = f"{server.host}:{server.port}"
+    return place if server.health is None else f"{place} port {server.health[0]}"
 
 
 PROXY: Proxy = Haproxy()

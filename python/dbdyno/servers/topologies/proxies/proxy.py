@@ -32,9 +32,16 @@ class Behind:
     role: str
     password: str
     database: str
+    health: tuple[int, str] | None = None
+    """Port and path where HTTP answers 200 if it takes the clients; `None`: it is asked itself."""
 
     @classmethod
-    def of(cls, unix: Mapping[str, Any], tcp: Mapping[str, Any]) -> Behind:
+    def of(
+        cls,
+        unix: Mapping[str, Any],
+        tcp: Mapping[str, Any],
+        health: tuple[int, str] | None = None,
+    ) -> Behind:
         """The server behind the proxies of these targets."""
         place = tcp["endpoints"][0]["tcp"]
         return cls(
@@ -45,6 +52,7 @@ class Behind:
             role=tcp["user"],
             password=tcp["password"],
             database=tcp["database"],
+            health=health,
         )
 
 
