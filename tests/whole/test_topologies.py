@@ -23,8 +23,7 @@ provision = "{provision}"
 {keys}
 
 [workload]
-script = "oltp_update_index"
-options = {{ table_size = 1000 }}
+{workload}
 
 [load]
 clients = [4]
@@ -48,6 +47,7 @@ class Driven:
     """Source → metric that every member but the first tells under its name."""
     read: Mapping[str, str] = field(default_factory=dict)
     """Source → counter of statements, of members that a group of clients reads from."""
+    workload: str = 'script = "oltp_update_index"\noptions = { table_size = 1000 }'
 
 
 POSTGRESQL = {"postgresql": "wal_bytes"}
@@ -121,6 +121,14 @@ EVERY = (
         POSTGRESQL,
     ),
     Driven("galera", "mariadb@system", "nodes = 3", ("node-1", "node-2", "node-3"), GROUP),
+    Driven(
+        "valkey-cluster",
+        "redis@system",
+        "nodes = 3",
+        ("node-1", "node-2", "node-3"),
+        {"redis": "commands"},
+        workload='script = "keys"\noptions = { keys = 1000 }',
+    ),
 )
 
 
@@ -140,7 +148,10 @@ def test_a_topology_is_driven_and_leaves_nothing(
     measure = 10 if request.node.get_closest_marker("nightly") else 2
     keys = f'topology = "{case.topology}"\n{case.keys}'
     file = tmp_path / "study.toml"
-    file.write_text(STUDY.format(provision=case.provision, keys=keys, measure=measure))
+    workload = case.workload
+    file.write_text(
+        STUDY.format(provision=case.provision, keys=keys, measure=measure, workload=workload)
+    )
 
     done = dbdyno("run", file, "--store", tmp_path / "store", folder=tmp_path)
 

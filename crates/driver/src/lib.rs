@@ -14,6 +14,7 @@ mod bulk;
 #[cfg(test)]
 mod bytewise;
 mod channel;
+mod cluster;
 mod connect;
 mod connect_error;
 mod dial;
@@ -47,6 +48,7 @@ mod value;
 pub use advice::{advice, connect_advice};
 pub use bulk::{Batch, Carried, Carrier, CarrierError, Effect, Numbered, effect};
 pub use channel::Channel;
+pub use cluster::{SLOTS, slot_of};
 pub use connect::{Connected, connect, connect_telling};
 pub use connect_error::ConnectError;
 pub use error::{ProtocolError, ServerError};

@@ -21,6 +21,7 @@ pub(crate) fn counters(counters: &Counters) -> record::Counters {
         restarts: counters.restarts,
         unfinished: counters.unfinished,
         reconnects: counters.reconnects,
+        redirects: counters.redirects,
         bytes_sent: counters.bytes_sent,
         bytes_received: counters.bytes_received,
     }

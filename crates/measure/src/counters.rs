@@ -25,6 +25,8 @@ pub struct Counters {
     pub unfinished: u64,
     /// Reconnects.
     pub reconnects: u64,
+    /// Requests that a node of a cluster sent on to another one.
+    pub redirects: u64,
     /// Bytes given to the sockets.
     pub bytes_sent: u64,
     /// Bytes received from the sockets.
@@ -57,6 +59,7 @@ impl AddAssign for Counters {
             restarts,
             unfinished,
             reconnects,
+            redirects,
             bytes_sent,
             bytes_received,
         } = other;
@@ -70,6 +73,7 @@ impl AddAssign for Counters {
         self.restarts += restarts;
         self.unfinished += unfinished;
         self.reconnects += reconnects;
+        self.redirects += redirects;
         self.bytes_sent += bytes_sent;
         self.bytes_received += bytes_received;
     }

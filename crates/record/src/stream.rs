@@ -159,6 +159,9 @@ pub struct Counters {
     pub unfinished: u64,
     /// Reconnects.
     pub reconnects: u64,
+    /// Requests that a node of a cluster sent on to another one: they are no statements, and no
+    /// errors.
+    pub redirects: u64,
     /// Bytes given to the sockets.
     pub bytes_sent: u64,
     /// Bytes received from the sockets.

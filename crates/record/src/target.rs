@@ -28,6 +28,20 @@ impl Target {
         }
     }
 
+    /// The same, but at another address; `None`: the database is in this process.
+    #[must_use]
+    pub fn at(&self, endpoint: Endpoint) -> Option<Self> {
+        let mut target = self.clone();
+        match &mut target {
+            Self::Null | Self::Scripted { .. } | Self::Sqlite(_) | Self::Duckdb(_) => return None,
+            Self::Postgresql(server)
+            | Self::Mysql(server)
+            | Self::Redis(server)
+            | Self::Mongodb(server) => server.endpoints = vec![endpoint],
+        }
+        Some(target)
+    }
+
     /// Whether all of it is on this machine.
     pub fn is_local(&self) -> bool {
         let endpoints = self.server().map_or(&[][..], |server| &server.endpoints);
@@ -56,6 +70,10 @@ mod tests {
         assert!(Target::Null.is_local() && Target::Null.server().is_none());
         assert!(at("127.0.0.1").is_local());
         assert!(!at("db.example").is_local());
+        let there = Endpoint::Tcp { host: "db.example".into(), port: 2 };
+        let moved = at("127.0.0.1").at(there.clone()).unwrap();
+        assert!(!moved.is_local() && Target::Null.at(there.clone()).is_none());
+        assert_eq!(moved.server().unwrap().endpoints, [there]);
         assert_eq!((at("a").name(), at("a").server().unwrap().endpoints.len()), ("mysql", 2));
     }
 }

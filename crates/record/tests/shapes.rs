@@ -75,6 +75,7 @@ fn counters() -> Counters {
         restarts: 1,
         unfinished: 3,
         reconnects: 1,
+        redirects: 7,
         bytes_sent: 4096,
         bytes_received: 8192,
     }

@@ -1,7 +1,10 @@
 //! Requests a client can make on its connections.
 
+use std::sync::Arc;
+
 use driver::{ProtocolError, Sent, Session, StatementId, Value};
 use engine::ShardView;
+use record::{Endpoint, Target};
 
 use crate::bulk::{Row, Wait};
 use crate::client::Waiting;
@@ -14,12 +17,34 @@ impl Runtime {
     /// Opens a connection. `Some`: the result is known at once; otherwise
     /// [`Wake::Connected`](crate::Wake) or `NotConnected` reports it.
     pub fn connect(&mut self, view: &mut ShardView, client: u32) -> Option<Result<u32, ()>> {
+        self.connect_to(view, client, None)
+    }
+
+    /// [`Self::connect`] to the server's own kind at another address.
+    pub fn connect_elsewhere(
+        &mut self,
+        view: &mut ShardView,
+        client: u32,
+        endpoint: Endpoint,
+    ) -> Option<Result<u32, ()>> {
+        let group = self.clients[client as usize].group;
+        let target = self.settings.target_of(group).at(endpoint).map(Arc::new);
+        self.connect_to(view, client, target)
+    }
+
+    fn connect_to(
+        &mut self,
+        view: &mut ShardView,
+        client: u32,
+        elsewhere: Option<Arc<Target>>,
+    ) -> Option<Result<u32, ()>> {
         let (shard, shards) = self.shard();
         let ordinal = self.attempts.connections * u64::from(shards) + u64::from(shard);
         self.attempts.connections += 1;
         if let Some(connector) = &self.attempts.connector {
             let group = self.clients[client as usize].group;
-            connector.connect(fresh(client), group, ordinal, false);
+            connector.connect(fresh(client), group, ordinal, false, elsewhere.clone());
+            self.clients[client as usize].elsewhere = elsewhere;
             self.clients[client as usize].waiting = Waiting::Connection;
             return None;
         }

@@ -17,12 +17,22 @@ pub(crate) struct Pipeline {
     pub(crate) begun: u64,
     /// The first failure that isn't ignored.
     pub(crate) failed: Option<Failed>,
+    /// Statements that another node of the cluster has to be sent, by their number from 1, with
+    /// what the server said.
+    pub(crate) redirected: VecDeque<(u64, String)>,
 }
 
 impl Pipeline {
     pub(crate) fn new(depth: usize) -> Self {
         let under_way = VecDeque::with_capacity(depth);
-        Self { depth, requests: Vec::new(), under_way, begun: 0, failed: None }
+        Self {
+            depth,
+            requests: Vec::new(),
+            under_way,
+            begun: 0,
+            failed: None,
+            redirected: VecDeque::new(),
+        }
     }
 
     /// Nothing is queued or in flight.

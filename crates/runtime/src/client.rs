@@ -1,6 +1,9 @@
 //! One client as the runtime sees it: what it waits for, its event and its connections.
 
+use std::sync::Arc;
+
 use engine::OpenEvent;
+use record::Target;
 
 /// What a client waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +56,8 @@ pub(crate) struct Client {
     pub(crate) events: u64,
     /// The turn it was in when last noted.
     pub(crate) turn: u32,
+    /// Where its next connection goes; `None`: where its group connects.
+    pub(crate) elsewhere: Option<Arc<Target>>,
 }
 
 impl Client {
@@ -72,6 +77,7 @@ impl Client {
             back_off: false,
             events: 0,
             turn: 0,
+            elsewhere: None,
         }
     }
 }

@@ -22,6 +22,18 @@ pub(crate) fn class(class: Class) -> StatementClass {
     }
 }
 
+/// Leaves it to the script to ask the other node.
+fn redirected(error: ServerError) -> Failed {
+    Failed {
+        decision: Decision { action: ErrorAction::Ignore, limit: u32::MAX },
+        purpose: Purpose::Statement,
+        sqlstate: error.sqlstate,
+        number: 0,
+        rolled_back: true,
+        message: error.message,
+    }
+}
+
 impl Runtime {
     /// Counts a reply and decides how the request ends for the client.
     #[inline]
@@ -104,8 +116,12 @@ impl Runtime {
             recorder.on_the_way(queued, now.saturating_sub(self.polled.unread_since_ns()));
         }
         let service = now.saturating_sub(start_ns);
-        if reply.error.is_some() {
-            recorder.failed_statements.record(service);
+        if let Some(error) = &reply.error {
+            if slot.session.is_redirected(error) {
+                recorder.counters.redirects += 1;
+            } else {
+                recorder.failed_statements.record(service);
+            }
             return;
         }
         let Some(of) = reply.class else { return };
@@ -127,6 +143,10 @@ impl Runtime {
         mut reply: Reply,
     ) -> Conclusion {
         let Some(error) = reply.error.take() else { return Conclusion::Nothing };
+        if self.slot(index).is_some_and(|slot| slot.session.is_redirected(&error)) {
+            self.failures.failed = Some(redirected(*error));
+            return Conclusion::Failed;
+        }
         self.object(view, index, purpose, &error)
     }
 

@@ -5,6 +5,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
 use driver::{ConnectError, Connected};
+use record::Target;
 
 use crate::settings::Settings;
 use crate::sizing::connectors;
@@ -16,6 +17,8 @@ struct Job {
     ordinal: u64,
     /// A reconnect, not a new connection.
     again: bool,
+    /// Where it connects instead.
+    elsewhere: Option<Arc<Target>>,
 }
 
 /// A message from a connecting thread.
@@ -81,9 +84,12 @@ impl Connector {
                             Ok(queue) => queue.recv(),
                             Err(_) => return,
                         };
-                        let Ok(Job { slot, group, ordinal, again }) = job else { return };
-                        let (target, timeout) =
-                            (settings.target_of(group), settings.connect_timeout);
+                        let Ok(Job { slot, group, ordinal, again, elsewhere }) = job else {
+                            return;
+                        };
+                        let target = elsewhere.as_deref();
+                        let target = target.unwrap_or_else(|| settings.target_of(group));
+                        let timeout = settings.connect_timeout;
                         let mut say = |text| {
                             let _ = tell.send(News::Waiting(text));
                             wake();
@@ -103,9 +109,16 @@ impl Connector {
         Self { jobs, news }
     }
 
-    /// Queues an attempt; `again`: a reconnect.
-    pub(crate) fn connect(&self, slot: u32, group: u16, ordinal: u64, again: bool) {
-        let _ = self.jobs.send(Job { slot, group, ordinal, again });
+    /// Queues an attempt; `again`: a reconnect. `elsewhere`: not where the group connects.
+    pub(crate) fn connect(
+        &self,
+        slot: u32,
+        group: u16,
+        ordinal: u64,
+        again: bool,
+        elsewhere: Option<Arc<Target>>,
+    ) {
+        let _ = self.jobs.send(Job { slot, group, ordinal, again, elsewhere });
     }
 
     /// The next message of a thread, if there is one.

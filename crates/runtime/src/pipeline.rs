@@ -49,6 +49,12 @@ impl Runtime {
         Conclusion::Nothing
     }
 
+    /// The next statement of a pipeline that another node of the cluster has to be sent: its number
+    /// in the pipeline, from 1, and what the server said. `None`: there are no more.
+    pub fn redirected(&mut self, index: u32) -> Option<(u64, String)> {
+        self.slot(index)?.pipeline.as_mut()?.redirected.pop_front()
+    }
+
     /// Adds a statement to the slot's pipeline.
     ///
     /// # Errors
@@ -159,6 +165,10 @@ impl Runtime {
         let next_due = pipeline.under_way.front().copied();
         if let Some(mut error) = reply.error.take() {
             let place = pipeline.begun - left;
+            if slot.session.is_redirected(&error) {
+                pipeline.redirected.push_back((place, error.message));
+                return (left == 0).then(|| self.settle(view, index));
+            }
             let term = self.settings.target.request();
             error.message = format!("{term} {place} of the pipeline: {}", error.message);
             if error.closes {

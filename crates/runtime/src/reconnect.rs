@@ -37,8 +37,9 @@ impl Runtime {
     /// Queues an attempt to connect a slot once more, to where it was connected.
     fn connect_again(&mut self, index: u32, client: u32, ordinal: u64) {
         let group = self.clients[client as usize].group;
+        let elsewhere = self.slots.get(index).and_then(|slot| slot.elsewhere.clone());
         match &self.attempts.connector {
-            Some(connector) => connector.connect(again(index), group, ordinal, true),
+            Some(connector) => connector.connect(again(index), group, ordinal, true, elsewhere),
             None => self.connect_inline(index, ordinal),
         }
     }
@@ -96,12 +97,14 @@ impl Runtime {
         let Connected { session, transport, .. } = connected;
         let (socket, channel) = transport.into_parts();
         let token = socket.map(|socket| self.add_socket(socket)).transpose()?;
+        let elsewhere = self.clients[client as usize].elsewhere.take();
         let index = self.slots.insert(Box::new(Slot {
             session,
             token,
             channel,
             client,
             ordinal,
+            elsewhere,
             purpose: Purpose::Idle,
             ready_ns: 0,
             sent: false,
@@ -185,7 +188,10 @@ impl Runtime {
             Ok(connected) => Wake::Connected(self.adopt_connection(client, ordinal, connected)?),
             Err(error) => {
                 self.tell_connection(view, &error);
-                let target = self.settings.target_of(self.clients[client as usize].group);
+                let elsewhere = self.clients[client as usize].elsewhere.take();
+                let group = self.clients[client as usize].group;
+                let target = elsewhere.as_deref();
+                let target = target.unwrap_or_else(|| self.settings.target_of(group));
                 self.failures.cause = Some(connect_failure(target, &error));
                 Wake::NotConnected
             }

@@ -1,9 +1,11 @@
 //! One connection of a client.
 
 use std::mem::offset_of;
+use std::sync::Arc;
 
 use driver::{Channel, Reply, RowCursor, Session};
 use reactor::Token;
+use record::Target;
 
 use crate::batch::Pipeline;
 use crate::bulk::{Bulk, SessionState};
@@ -42,6 +44,8 @@ pub(crate) struct Slot {
     pub(crate) pipeline: Option<Box<Pipeline>>,
     /// Number of the connection within the run; chooses the endpoint.
     pub(crate) ordinal: u64,
+    /// Where it is connected; `None`: where its client's group connects.
+    pub(crate) elsewhere: Option<Arc<Target>>,
     /// Bytes received while nothing was expected.
     pub(crate) early: Vec<u8>,
     /// What was wrong with bytes that came unasked: the connection was dropped.

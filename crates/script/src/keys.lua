@@ -3,7 +3,7 @@
 -- As in `sql.lua`, the host's functions return at once or suspend the client, and `false` means
 -- that the server refused.
 
-local host, integer_in, RESTART_EVENT, slots = ...
+local host, integer_in, RESTART_EVENT, slots, cluster_of = ...
 
 local setmetatable, error = setmetatable, error
 local send, value, open_slot = host.command, host.value, slots.open
@@ -16,20 +16,26 @@ local connection_meta = {
   __tostring = function() return "<keys_connection>" end,
 }
 
--- Always a tail call, so that messages begin with the script's line. `pcall` gets a table.
-local function raise(self, name)
-  local action, _, code, message = host.failure(name, false)
+-- `level`: where the script's line is. `pcall` gets a table.
+local function raise_at(level, self, name, action, _, code, message)
   self.error_code, self.error_message = code, message
   if action == "ignore" then
     return nil
   elseif action == "stop" then
     local of = name and (" " .. name) or ""
-    error(("the server refused the command%s: %s"):format(of, message), 2)
+    error(("the server refused the command%s: %s"):format(of, message), level)
   end
   error({
     connection = self, command = name, code = code, message = message, errcode = RESTART_EVENT,
   }, 0)
 end
+
+-- Always a tail call, so that messages begin with the script's line.
+local function raise(self, name)
+  return raise_at(2, self, name, host.failure(name, false))
+end
+
+local connect_cluster, pipeline_of_cluster, cluster_meta = cluster_of(host, slots, raise_at)
 
 -- Sends a command and returns the value of its reply.
 function connection:command(...)
@@ -74,7 +80,10 @@ function keys.connect()
   if slot == false then
     error("connection creation failed", 2)
   end
+  if host.is_clustered(slot) then
+    return connect_cluster(slot)
+  end
   return setmetatable({ slot }, connection_meta)
 end
 
-return keys, connection_meta, raise
+return keys, connection_meta, raise, { [cluster_meta] = pipeline_of_cluster }

@@ -1,6 +1,7 @@
 -- The global table `dbdyno`: functions beyond sysbench's API.
 
-local host, families, raise_on = ...
+-- `pipelines`: those of connections to several servers, by their metatables.
+local host, families, raise_on, pipelines = ...
 
 local getmetatable, type, error, pcall = getmetatable, type, error, pcall
 
@@ -8,6 +9,10 @@ local getmetatable, type, error, pcall = getmetatable, type, error, pcall
 -- All of them are sent and answered before this returns, even if `body` fails; its error is raised
 -- as it is, for the script's `pcall`.
 local function pipeline(made, depth, body, ...)
+  local of_several = pipelines[getmetatable(made)]
+  if of_several and type(body) == "function" then
+    return of_several(made, depth, body, ...)
+  end
   local raise = raise_on[getmetatable(made)]
   if not raise or type(body) ~= "function" then
     error("dbdyno.pipeline() needs a connection, a depth and a function", 2)

@@ -5,7 +5,7 @@
 
 local host, settings, foreign, report, legacy, options, module, own, sql,
   coroutines, native, names, streams, integers, errors, keys_of, documents_of,
-  document_values, slots_of = ...
+  document_values, slots_of, cluster_of = ...
 
 local getfenv, setfenv, setmetatable, rawget = getfenv, setfenv, setmetatable, rawget
 local error, type, tostring, tonumber, xpcall = error, type, tostring, tonumber, xpcall
@@ -25,7 +25,8 @@ host.random = random
 local the_driver, connection_meta, raise, end_bulk =
   sql(host, settings, create_parameter, bulk_append, RESTART_EVENT)
 local slots = slots_of(host)
-local keys, keys_meta, raise_keys = keys_of(host, integer_in, RESTART_EVENT, slots)
+local keys, keys_meta, raise_keys, pipelines =
+  keys_of(host, integer_in, RESTART_EVENT, slots, cluster_of)
 local documents = documents_of(host, document_values, RESTART_EVENT, slots)
 
 -- The function that raises a pipeline's error, by the metatable of its connection.
@@ -184,7 +185,7 @@ local library = {
   xpcall = protected_call, debug = standard.debug,
   next = seen.next, pairs = seen.pairs,
   getmetatable = seen.getmetatable, setmetatable = seen.setmetatable,
-  dbdyno = own(host, { keys = keys, documents = documents }, raise_on),
+  dbdyno = own(host, { keys = keys, documents = documents }, raise_on, pipelines),
   ffi = standard.ffi, io = standard.io, os = standard.os, coroutine = standard.coroutine,
 }
 

@@ -25,7 +25,7 @@ use crate::source;
 
 const PRELUDE: &[u8] = include_bytes!("prelude.lua");
 /// Arguments of the prelude after the host's functions, in this order.
-const PARTS: [(&[u8], &CStr); 17] = [
+const PARTS: [(&[u8], &CStr); 18] = [
     (include_bytes!("foreign.lua"), c"=foreign"),
     (include_bytes!("report.lua"), c"=report"),
     (include_bytes!("legacy.lua"), c"=legacy"),
@@ -43,6 +43,7 @@ const PARTS: [(&[u8], &CStr); 17] = [
     (include_bytes!("documents.lua"), c"=documents"),
     (include_bytes!("document_values.lua"), c"=document_values"),
     (include_bytes!("slots.lua"), c"=slots"),
+    (include_bytes!("cluster.lua"), c"=cluster"),
 ];
 
 /// One shard's clients running a script.
@@ -167,6 +168,7 @@ fn open() -> Result<(), Failure> {
     // SAFETY: a fresh state; the prelude and the scripts are checked before they are called.
     unsafe {
         ffi::luaL_openlibs(state);
+        ffi::lua_checkstack(state, 3 + PARTS.len() as c_int);
         lua::load(state, PRELUDE, c"=prelude").map_err(internal)?;
         api::push_host_table(state);
         push_settings(state, &config);

@@ -87,6 +87,7 @@ fn add_counters(into: &mut Counters, from: &Counters) {
     into.unfinished += from.unfinished;
     into.restarts += from.restarts;
     into.reconnects += from.reconnects;
+    into.redirects += from.redirects;
     into.bytes_sent += from.bytes_sent;
     into.bytes_received += from.bytes_received;
 }

@@ -31,6 +31,7 @@ def print_run(result: BenchResult) -> None:
             "errors",
             f"{count(summary.errors)}{f' ({codes})' if codes else ''}",
         ),
+        *([("redirects", count(summary.redirects))] if summary.redirects else []),
         ("window", format_duration(summary.window_s)),
         *((f"latency {name}", latency(value)) for name, value in summary.latency_us.items()),
         *_open_loop(summary),
@@ -103,6 +104,7 @@ def run_document(bench_plan: BenchPlan, result: BenchResult) -> dict[str, object
         "errors_by_code": dict(summary.errors_by_code),
         "restarts": summary.restarts,
         "reconnects": summary.reconnects,
+        "redirects": summary.redirects,
         "latency_us": dict(summary.latency_us),
         "events_by_label": dict(summary.events_by_label),
         "latency_by_label_us": {

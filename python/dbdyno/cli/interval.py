@@ -29,4 +29,6 @@ def interval_words(interval: Interval) -> str:
     words.append(f"errors {rate(counters.errors)}{f' ({codes})' if codes else ''}")
     if counters.reconnects:
         words.append(f"reconnects {rate(counters.reconnects)}")
+    if counters.redirects:
+        words.append(f"redirects {rate(counters.redirects)}")
     return ", ".join(words)

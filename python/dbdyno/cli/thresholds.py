@@ -31,6 +31,7 @@ _COUNTS = (
     "censored",
     "restarts",
     "reconnects",
+    "redirects",
 )
 FIGURES = (*_TIMES, *_COUNTS)
 """What a condition can be about."""

@@ -100,6 +100,8 @@ class Counters:
     """Events started: over a whole run `events` + `unfinished` + `uncounted`."""
     uncounted: int = 0
     """Events that ended but are not counted, as their script demands."""
+    redirects: int = 0
+    """Requests that a node of a cluster sent on to another one: no statements, and no errors."""
 
     @property
     def statements(self) -> int:

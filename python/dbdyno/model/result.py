@@ -324,3 +324,5 @@ class StepSummary:
     """What was done to the servers in the window, in order."""
     probe_errors: Mapping[str, int] = field(default_factory=dict)
     """Failed attempts of the probes beside faults, by code."""
+    redirects: int = 0
+    """Requests that a node of a cluster sent on to another one: no statements, and no errors."""

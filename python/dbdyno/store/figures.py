@@ -68,6 +68,7 @@ def step_summary(
         errors_by_code=summary.errors,
         restarts=summary.measured.restarts,
         reconnects=summary.measured.reconnects,
+        redirects=summary.measured.redirects,
         latency_us=_us(response_figures_ns(summary.histograms)),
         latency_by_label_us=_by_label(summary.histograms),
         client_cpu_us_per_statement=cpu_us,

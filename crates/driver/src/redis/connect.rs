@@ -43,15 +43,16 @@ pub(crate) fn connect<'a>(
     let mut wire = Dialled::open(attempt, GREETING)?;
     wire.encrypt_from_start(target, endpoint)?;
     wire.awaited = GREETING;
-    let server_version = match greet(target, &mut wire)? {
-        Some(version) => version,
-        None => greet_older(target, &mut wire)?,
+    let (server_version, clustered) = match greet(target, &mut wire)? {
+        Some(greeting) => greeting,
+        None => (greet_older(target, &mut wire)?, false),
     };
     if database > 0 {
         wire.awaited = "its answer to our SELECT";
         ask(target, &mut wire, &["SELECT", &database.to_string()], |_| ())?;
     }
-    Ok(Opened { session: RedisSession::default(), transport: wire.finish(None)?, server_version })
+    let session = RedisSession::new(clustered);
+    Ok(Opened { session, transport: wire.finish(None)?, server_version })
 }
 
 /// The number of a database; the first if none is named.
@@ -63,16 +64,19 @@ fn user_of(target: &ServerTarget) -> &str {
     if target.user.is_empty() { DEFAULT_USER } else { &target.user }
 }
 
-/// Logs in by HELLO, which chooses version 3 of the protocol; returns the server's version. `None`:
-/// the server knows no HELLO, or no version 3.
-fn greet(target: &ServerTarget, wire: &mut Dialled<'_>) -> Result<Option<String>, ConnectError> {
+/// Logs in by HELLO, which chooses version 3 of the protocol; returns the server's version, and
+/// whether it is a node of a cluster. `None`: the server knows no HELLO, or no version 3.
+fn greet(
+    target: &ServerTarget,
+    wire: &mut Dialled<'_>,
+) -> Result<Option<(String, bool)>, ConnectError> {
     let mut words = vec!["HELLO", "3"];
     if let Some(password) = &target.password {
         words.extend(["AUTH", user_of(target), password]);
     }
     words.extend(["SETNAME", "dbdyno"]);
-    match exchange(wire, &words, version_in_hello)? {
-        Ok(version) => Ok(Some(version)),
+    match exchange(wire, &words, read_hello)? {
+        Ok(greeting) => Ok(Some(greeting)),
         Err(error) if error.sqlstate == "NOPROTO" || is_unknown(&error) => Ok(None),
         Err(error) => Err(refused(target, wire, error)),
     }
@@ -160,14 +164,16 @@ fn texts(reply: &[u8]) -> Vec<&[u8]> {
     texts
 }
 
-/// `server` and `version` of HELLO's map: `redis 7.0.15`.
-fn version_in_hello(reply: &[u8]) -> String {
+/// `server` and `version` of HELLO's map (`redis 7.0.15`), and whether its `mode` is that of a node
+/// of a cluster.
+fn read_hello(reply: &[u8]) -> (String, bool) {
     let texts = texts(reply);
     let value_of = |name: &[u8]| {
         let pair = texts.windows(2).find(|pair| pair[0] == name);
         pair.map_or_else(String::new, |pair| String::from_utf8_lossy(pair[1]).into_owned())
     };
-    format!("{} {}", value_of(b"server"), value_of(b"version"))
+    let version = format!("{} {}", value_of(b"server"), value_of(b"version"));
+    (version, value_of(b"mode") == "cluster")
 }
 
 /// `redis_version:` of INFO.
@@ -185,8 +191,11 @@ mod tests {
     #[test]
     fn the_version_is_found_in_either_answer() {
         let hello = b"%3\r\n$6\r\nserver\r\n$6\r\nvalkey\r\n$7\r\nversion\r\n$5\r\n9.1.2\r\n\
-            $7\r\nmodules\r\n*0\r\n";
-        assert_eq!(version_in_hello(hello), "valkey 9.1.2");
+            $4\r\nmode\r\n$7\r\ncluster\r\n";
+        assert_eq!(read_hello(hello), ("valkey 9.1.2".to_owned(), true));
+        let alone = hello.to_vec();
+        let alone = String::from_utf8(alone).unwrap().replace("$7\r\ncluster", "$10\r\nstandalone");
+        assert_eq!(read_hello(alone.as_bytes()), ("valkey 9.1.2".to_owned(), false));
         let info = b"$42\r\n# Server\r\nredis_version:5.0.14\r\nredis_x:1\r\n\r\n";
         assert_eq!(version_in_info(info), "redis 5.0.14");
     }

@@ -5,7 +5,7 @@ use wire_resp::frontend;
 use super::command::{Kind, command_of};
 use super::item;
 use super::scan::Scan;
-use crate::error::ProtocolError;
+use crate::error::{ProtocolError, ServerError};
 use crate::reply::{Item, Progress, RowCursor, Sent};
 use crate::value::Value;
 
@@ -19,9 +19,26 @@ const REFUSED: ProtocolError = ProtocolError::Misuse(
 #[derive(Debug, Default)]
 pub struct RedisSession {
     scan: Scan,
+    /// The server is a node of a cluster.
+    clustered: bool,
 }
 
 impl RedisSession {
+    /// A session that nothing was sent in; `clustered`: with a node of a cluster.
+    pub(super) fn new(clustered: bool) -> Self {
+        Self { scan: Scan::default(), clustered }
+    }
+
+    /// See [`crate::Session::is_clustered`].
+    pub fn is_clustered(&self) -> bool {
+        self.clustered
+    }
+
+    /// See [`crate::Session::is_redirected`].
+    pub fn is_redirected(&self, error: &ServerError) -> bool {
+        self.clustered && matches!(error.sqlstate.as_str(), "MOVED" | "ASK")
+    }
+
     /// See [`crate::Session::command`].
     pub fn command<'a>(
         &mut self,

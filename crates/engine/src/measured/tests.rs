@@ -185,6 +185,7 @@ fn sum(one: &record::Counters, other: &record::Counters) -> record::Counters {
         restarts: one.restarts + other.restarts,
         unfinished: one.unfinished + other.unfinished,
         reconnects: one.reconnects + other.reconnects,
+        redirects: one.redirects + other.redirects,
         bytes_sent: one.bytes_sent + other.bytes_sent,
         bytes_received: one.bytes_received + other.bytes_received,
     }

@@ -3,6 +3,7 @@
 use std::ffi::c_int;
 
 use mlua_sys as ffi;
+use record::Endpoint;
 
 use super::argument::slot_argument;
 use super::pipeline;
@@ -34,11 +35,25 @@ unsafe extern "C-unwind" fn driver_name(state: *mut State) -> c_int {
     1
 }
 
-/// Opens a connection; returns its slot, or false.
+/// `host.connect(address)`: opens a connection, to a server like the target's at another address
+/// (`host:port`) if one is given; returns its slot, or false.
 unsafe extern "C-unwind" fn connect(state: *mut State) -> c_int {
     // SAFETY: called by the prelude.
-    unsafe { may_wait(state) };
-    let connected = with_view(|host, view| host.runtime.connect(view, host.current));
+    let endpoint = unsafe {
+        may_wait(state);
+        if ffi::lua_type(state, 1) == ffi::LUA_TSTRING {
+            let Some(endpoint) = lua::bytes(state, 1).and_then(endpoint_of) else {
+                lua::raise(state, "an address is `host:port`")
+            };
+            Some(endpoint)
+        } else {
+            None
+        }
+    };
+    let connected = with_view(|host, view| match endpoint {
+        Some(endpoint) => host.runtime.connect_elsewhere(view, host.current, endpoint),
+        None => host.runtime.connect(view, host.current),
+    });
     // SAFETY: called from a coroutine.
     unsafe {
         match connected {
@@ -48,6 +63,14 @@ unsafe extern "C-unwind" fn connect(state: *mut State) -> c_int {
         }
     }
     1
+}
+
+/// The address that a node of a cluster names another by. One that does not know its own host names
+/// none; then it is this machine.
+fn endpoint_of(address: &[u8]) -> Option<Endpoint> {
+    let (host, port) = std::str::from_utf8(address).ok()?.rsplit_once(':')?;
+    let host = if host.is_empty() { "127.0.0.1" } else { host };
+    Some(Endpoint::Tcp { host: host.to_owned(), port: port.parse().ok()? })
 }
 
 unsafe extern "C-unwind" fn disconnect(state: *mut State) -> c_int {

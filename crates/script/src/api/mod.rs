@@ -6,6 +6,7 @@
 
 mod argument;
 mod bulk;
+mod cluster;
 mod connection;
 mod counter;
 mod documents;
@@ -46,6 +47,7 @@ pub(crate) unsafe fn push_host_table(state: *mut State) {
         pipeline::register(state);
         counter::register(state);
         keys::register(state);
+        cluster::register(state);
         documents::register(state);
         waiting::register(state);
         native::push(state);

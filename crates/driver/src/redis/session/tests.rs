@@ -45,6 +45,20 @@ fn commands_count_as_what_their_names_say() {
 }
 
 #[test]
+fn only_nodes_of_a_cluster_send_commands_on() {
+    for (clustered, text, redirected) in [
+        (true, "-MOVED 3999 127.0.0.1:6381\r\n", true),
+        (true, "-ASK 3999 127.0.0.1:6381\r\n", true),
+        (true, "-CLUSTERDOWN Hash slot not served\r\n", false),
+        (false, "-MOVED 3999 127.0.0.1:6381\r\n", false),
+    ] {
+        let mut session = RedisSession::new(clustered);
+        let error = answer(&mut session, "GET k", text.as_bytes()).error.unwrap();
+        assert_eq!(Session::Redis(session).is_redirected(&error), redirected, "{text}");
+    }
+}
+
+#[test]
 fn an_error_is_data_under_its_first_word() {
     let mut session = RedisSession::default();
     let reply = answer(&mut session, "INCR k", b"-WRONGTYPE Operation against a key\r\n");
