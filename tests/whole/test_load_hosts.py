@@ -18,7 +18,8 @@ import pytest
 from product import PYTHON, dbdyno, start
 from ray_cluster import LIMIT_S, RayCluster, eventually, open_ray
 
-from dbdyno.places import Trip, clock_line
+from dbdyno.engine import find_engine
+from dbdyno.places import Trip, clock_line, ship
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
@@ -209,6 +210,28 @@ def test_a_clock_that_is_ahead_and_gains_is_found(cluster: RayCluster) -> None:
     form = "%d trips; known to %.0f ns, off by %s"
     LOG.info(form, len(trips), line.uncertainty_ns, errors())
     assert max(map(abs, errors()[:2])) <= 1.5 * line.uncertainty_ns
+    cluster.wait_until_clean()
+
+
+KILL = """
+import sys, ray
+from dbdyno.places.ray_driver import connect
+(actor,), _ = connect(ray, {"address": sys.argv[1], "shipped": sys.argv[2], "hosts": ["load-2"]})
+assert ray.get(actor.run.remote(1, ["sleep", "600"])) == ""
+ray.kill(actor)
+"""
+"""Ray ends an actor whose program runs, as it does when its own end takes too long."""
+
+
+@pytest.mark.usefixtures("clean")
+def test_nothing_is_left_of_an_actor_that_ray_ends(cluster: RayCluster, tmp_path: Path) -> None:
+    ship(tmp_path / "shipped", find_engine().path, (), ())
+    subprocess.run(
+        [sys.executable, "-c", KILL, cluster.address, tmp_path / "shipped"],
+        env={**os.environ, "PYTHONPATH": PYTHON},
+        check=True,
+    )
+
     cluster.wait_until_clean()
 
 
