@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from dbdyno.collect import machine_limits
-from dbdyno.conduct import open_study
+from dbdyno.conduct import open_study, room
 from dbdyno.conduct.estimate import estimate
+from dbdyno.conduct.needs import Machine
 from dbdyno.conduct.room import require_room
 from dbdyno.conduct.topology import many_servers
 from dbdyno.design import cells, plan
@@ -86,6 +87,68 @@ def test_limits_of_members_that_leave_the_clients_nothing_are_refused(
         require_room(replicated, study.load, machine_limits(), find_engine())
     larger = Needs(cores=10_000, memory_bytes=10_000 * 10**9)
     require_room(replicated, study.load, machine_limits(), find_engine(), larger)
+
+
+PROXY = 'proxy = { kind = "haproxy", host = { limits = { cpus = 0.3, memory = "256 MB" } } }'
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ("", None),
+        ("member.replica.host.limits = { cpus = 0.8 }", None),
+        (
+            "member.replica.host.limits = { cpus = 0.9 }",
+            "2 members and the proxies with 2.1 processors together leave none of this machine's 2",
+        ),
+        (
+            "member.replica.host.limits = { cpus = 0.5 }\nhost.cpus = { client = [0] }",
+            "together leave too few of this machine's 2 to the clients, bound to 1 of them",
+        ),
+        ("host.limits = { cpus = 1.6 }", None),
+        (
+            "host.limits = { cpus = 1.7 }",
+            "the server and the proxies with 2 processors together leave none",
+        ),
+        (
+            'host.limits = { memory = "7.9 GB" }',
+            "the server and the proxies with .* of memory together leave none",
+        ),
+    ],
+)
+def test_limits_of_proxies_count_among_those_of_servers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keys: str, message: str | None
+) -> None:
+    monkeypatch.setattr(room, "this_machine", lambda: Machine(2, 8 * 10**9))
+    file = tmp_path / "study.toml"
+    text = STUDY.format(cache="64MB").replace("member.replica = ", "# ")
+    file.write_text(text.replace("replicas = 2\n", f"replicas = 2\n{PROXY}\n{keys}\n"))
+    _, replicated = cells(open_study(str(file)).study)
+    load = Load((1,), 0.0, 1.0)
+
+    if message is None:
+        require_room(replicated, load, machine_limits(), find_engine())
+        return
+    with pytest.raises(MachineError, match=message):
+        require_room(replicated, load, machine_limits(), find_engine())
+
+
+@pytest.mark.parametrize(
+    ("host", "message"),
+    [
+        ("{ cpus = { server = [0] } }", r"study.toml:\d+: `proxy.host.cpus` can't be set for"),
+        ("{ limits = { cpus = 0 } }", r"study.toml:\d+: `proxy.host.limits`: expected `cpus`"),
+    ],
+)
+def test_what_proxies_can_not_have_is_refused_with_its_line(
+    tmp_path: Path, host: str, message: str
+) -> None:
+    file = tmp_path / "study.toml"
+    proxy = f'proxy = {{ kind = "haproxy", host = {host} }}\n'
+    file.write_text(STUDY.format(cache="64MB").replace("[workload]", f"{proxy}[workload]"))
+
+    with pytest.raises(StudyError, match=message):
+        open_study(str(file))
 
 
 def test_a_group_that_connects_to_no_member_is_refused_with_its_line(tmp_path: Path) -> None:

@@ -14,13 +14,18 @@ from dbdyno.collect import Sampler, Watched
 from dbdyno.collect.collector import Readings
 from dbdyno.collect.registry import collectors
 from dbdyno.collect.sources.member import COLLECTOR as MEMBER
+from dbdyno.collect.sources.process import COLLECTOR as PROCESS
 from dbdyno.conduct.members import require_agreement
 from dbdyno.conduct.run.served import watched_members
 from dbdyno.errors import ServerError
 from dbdyno.guard.launch import Launch
 from dbdyno.model import Missing
-from dbdyno.servers import Server, open_server
+from dbdyno.servers import Server, ServerSpec, open_server, open_spec, resolve
+from dbdyno.servers.client_session import client_session
+from dbdyno.servers.protocol import Wish
+from dbdyno.servers.topologies.behind_proxy import PROXIES
 from dbdyno.setters.cgroup import find_hierarchy
+from traces import LIMIT_S
 
 pytestmark = pytest.mark.slow
 
@@ -107,6 +112,44 @@ def test_processor_time_of_members_agrees_with_the_kernel_s_account(tmp_path: Pa
         assert least > 0.5
         assert sampled > least * 0.97 - 0.02
         assert sampled < most * 1.03 + 0.02
+
+
+def test_processor_time_of_proxies_agrees_with_the_kernel_s_account(tmp_path: Path) -> None:
+    with accounts() as groups:
+        launches = {PROXIES: Launch(cgroups=(str(groups["primary"]),))}
+        spec = ServerSpec(
+            resolve("postgresql@system"), launches=launches, proxy=Wish("haproxy", processes=2)
+        )
+        with open_spec(spec, tmp_path) as server:
+            server.start()
+            readings = PROCESS.open(Watched(proxy_pids=server.entry.proxies))
+            assert readings is not None and not isinstance(readings, Missing)
+            session = client_session(server.entry.target(), LIMIT_S)
+            before = of_proxies(readings, groups)
+            while accounted_s(groups)["primary"] - before[2] < 0.5:
+                session.rows(LONG_ANSWER)
+            after = of_proxies(readings, groups)
+            session.close()
+
+    least, most = after[0] - before[2], after[2] - before[0]
+    sampled = after[1] - before[1]
+    assert sampled > least * 0.97 - 0.02
+    assert sampled < most * 1.03 + 0.02
+
+
+LONG_ANSWER = "SELECT repeat('x', 10000000) AS text"
+"""Ten megabytes that the proxy passes on."""
+
+
+def of_proxies(readings: Readings, groups: dict[str, Path]) -> tuple[float, float, float]:
+    """Processor time of proxies so far, in seconds: by the kernel before, sampled, and after."""
+    before = accounted_s(groups)["primary"]
+    sampled = sum(
+        reading.value
+        for reading in readings.sample()
+        if reading.instance == "proxy" and reading.metric in ("user_s", "system_s")
+    )
+    return before, sampled, accounted_s(groups)["primary"]
 
 
 class Accounted(NamedTuple):

@@ -3,7 +3,7 @@ started."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from dbdyno.design.cells import cells
 from dbdyno.errors import LabError
@@ -14,6 +14,10 @@ from dbdyno.servers.protocol import Wish
 from dbdyno.servers.sources.tool import tool_text
 from dbdyno.servers.topologies.proxies.proxy import Proxy, read_wish
 from dbdyno.servers.topologies.proxies.registry import find_proxy
+from dbdyno.setters.registry import find_setter
+
+_LIMITS = "limits"
+"""The setter that proxies can have for themselves."""
 
 
 def proxy_wish(cell: Cell) -> Wish | None:
@@ -39,6 +43,8 @@ def check_proxies(loaded: StudyFile) -> None:
             proxy = find_proxy(wish.kind)
             parse_tool(tool_text(wish.kind, wish.version))
             proxy.check(wish.settings)
+            for name, problem in _wrong_host(cell):
+                raise loaded.error((*path, "host", name), f"`proxy.host.{name}`{problem}")
             prepared = load_of(loaded.study.load, cell).prepared_statements
             for problem in _wrong(cell, wish, proxy, prepared=prepared):
                 raise loaded.error(path, f"`proxy`: {problem}")
@@ -48,6 +54,20 @@ def check_proxies(loaded: StudyFile) -> None:
             if error.message.startswith(str(loaded.file)):
                 raise
             raise loaded.error(path, error.message, hint=error.hint) from error
+
+
+def _wrong_host(cell: Cell) -> Iterator[tuple[str, str]]:
+    """Setter of what proxies can't have, and why."""
+    asked = cell.proxy.get("host", {})
+    assert isinstance(asked, Mapping), "its schema has seen to it"
+    for name, wish in asked.items():
+        if name != _LIMITS:
+            yield name, f" can't be set for proxies; `{_LIMITS}` can"
+            continue
+        try:
+            find_setter(name).read(wish)
+        except ValueError as error:
+            yield name, f": {error}"
 
 
 def _wrong(cell: Cell, wish: Wish, proxy: Proxy, *, prepared: bool) -> Iterator[str]:

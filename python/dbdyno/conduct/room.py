@@ -19,9 +19,11 @@ from dbdyno.formats.quantities import format_size
 from dbdyno.model import Cell, Load, Needs
 from dbdyno.model.part import NETWORKS
 from dbdyno.servers import Source, parse_provision
+from dbdyno.servers.topologies.behind_proxy import PROXIES
 from dbdyno.servers.topologies.proxies.registry import find_proxy
 from dbdyno.setters.registry import find_setter
 
+_SERVERS = "server"
 _OF_THE_HOST_S_NETWORK = ("ports", "accept-queue")
 
 
@@ -63,28 +65,43 @@ def _require_memory(cell: Cell, machine: Machine) -> None:
 
 
 def _require_shares(cell: Cell, machine: Machine) -> None:
-    """Raises if the limits of members leave nothing of this machine to clients and proxies: each
-    member then stands for a machine of its own."""
-    asked = [
-        find_setter("limits").read(host["limits"])
-        for host in hosts_of_members(cell).values()
-        if "limits" in host
-    ]
+    """Raises if the limits of members and proxies leave nothing of this machine to the clients, or
+    less than the processors that these are bound to: each member then stands for a machine of its
+    own."""
+    hosts = {name: host for name, host in hosts_of_members(cell).items() if "limits" in host}
+    if not hosts:
+        return
+    if "limits" in cell.host:
+        hosts[_SERVERS] = cell.host
+    asked = [find_setter("limits").read(host["limits"]) for host in hosts.values()]
     cpus = sum(limits.cpus or 0.0 for limits in asked)
     memory_bytes = sum(limits.memory_bytes or 0 for limits in asked)
-    hint = "smaller `limits` in `member`, or fewer members"
-    if cpus >= machine.cores:
+    bound = find_setter("cpus").read(cell.host["cpus"]) if "cpus" in cell.host else {}
+    of_clients = len(bound.get("client", ()))
+    who = _in_words([*hosts])
+    hint = "smaller `limits` in `member` or `proxy.host`, or fewer members"
+    if cpus >= machine.cores or cpus + of_clients > machine.cores:
+        clients = f"clients, bound to {of_clients} of them" if of_clients else "clients"
+        leave = "too few" if of_clients and cpus < machine.cores else "none"
         raise MachineError(
-            f"{len(asked)} members with {cpus:g} processors together leave none of this machine's "
-            f"{machine.cores} to the clients",
+            f"{who} with {cpus:g} processors together leave {leave} of this machine's "
+            f"{machine.cores} to the {clients}",
             hint=hint,
         )
     if memory_bytes >= machine.memory_bytes:
         raise MachineError(
-            f"{len(asked)} members with {format_size(memory_bytes)} of memory together leave none "
+            f"{who} with {format_size(memory_bytes)} of memory together leave none "
             f"of this machine's {format_size(machine.memory_bytes)} to the clients",
             hint=hint,
         )
+
+
+def _in_words(names: Sequence[str]) -> str:
+    """Members by their number, then what else has limits."""
+    others = {_SERVERS: "the server", PROXIES: "the proxies"}
+    members = len([name for name in names if name not in others])
+    words = [f"{members} members"] if members else []
+    return " and ".join([*words, *(word for name, word in others.items() if name in names)])
 
 
 def _limits(cell: Cell, load: Load, machine: MachineLimits, engine: Engine) -> Iterator[Limit]:

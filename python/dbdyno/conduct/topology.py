@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from dbdyno.conduct.connection import is_entry
 from dbdyno.conduct.level_loads import load_path
@@ -15,6 +16,7 @@ from dbdyno.formats.study import StudyFile, deciding_level
 from dbdyno.model import ALL_MEMBERS, GROUPS, Cell, groups_of, load_of
 from dbdyno.servers import Provision, ServerSpec, parse_provision
 from dbdyno.servers.registry import openers
+from dbdyno.servers.topologies.behind_proxy import PROXIES
 from dbdyno.servers.topologies.registry import find_topology
 from dbdyno.servers.topologies.topology import KeyOfTopologyError, PlannedMember
 from dbdyno.setters.registry import find_setter
@@ -68,9 +70,11 @@ def planned_members(cell: Cell) -> Sequence[PlannedMember]:
 
 
 def hosts_of_members(cell: Cell) -> Mapping[str, Mapping[str, object]]:
-    """What members ask of this machine for themselves: name → setter → value; without those that
-    ask for nothing."""
-    return {member.name: member.host for member in planned_members(cell) if member.host}
+    """What members ask of this machine for themselves, and the proxies before them for all of them
+    together: name → setter → value; without those that ask for nothing."""
+    hosts = {member.name: member.host for member in planned_members(cell) if member.host}
+    of_proxies = cell.proxy.get("host")
+    return {**hosts, PROXIES: cast("Mapping[str, object]", of_proxies)} if of_proxies else hosts
 
 
 def count_of_servers(cell: Cell) -> int:

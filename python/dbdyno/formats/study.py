@@ -347,4 +347,4 @@ def _factors(document: StudyDocument, folder: Path, fail: Fail) -> tuple[Factor,
 
 
 def _proxy(table: ProxyTable | None) -> Mapping[str, object]:
-    return {} if table is None else table.model_dump(exclude_none=True)
+    return {} if table is None else table.stated()

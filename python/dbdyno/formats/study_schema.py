@@ -104,6 +104,11 @@ class ProxyTable(Table):
     processes: Annotated[int, Field(ge=1, le=1000)] = 1
     version: str | None = None
     settings: Settings = Field(default={})
+    host: Host = Field(default={})
+
+    def stated(self) -> dict[str, object]:
+        """With defaults, but for `host`, which came later and is no part of older cells."""
+        return self.model_dump(exclude_none=True, exclude=None if self.host else {"host"})
 
 
 class ServerTable(Table):

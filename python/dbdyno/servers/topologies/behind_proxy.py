@@ -15,7 +15,7 @@ from typing import Any, Self
 from dbdyno.errors import ServerError
 from dbdyno.guard.account import server_account
 from dbdyno.guard.guarded import Guarded
-from dbdyno.guard.launch import Launch
+from dbdyno.guard.launch import ORDINARY, Launch
 from dbdyno.servers.nodes.daemon import Daemon, free_port
 from dbdyno.servers.nodes.place import socket_folder
 from dbdyno.servers.protocol import (
@@ -38,6 +38,8 @@ from dbdyno.servers.topologies.topology import Openers, Topology
 _READY_LIMIT_S = 15.0
 _POLL_S = 0.02
 _LOOPBACK = "127.0.0.1"
+PROXIES = "proxy"
+"""What all proxies together are called where members of a topology are named."""
 _ALL_FILES = ("sh", "-c", 'ulimit -S -n "$(ulimit -H -n)"; exec "$@"', "sh")
 """Raises the limit of open files: poolers don't do it themselves."""
 
@@ -53,8 +55,7 @@ class ProxiedServer:
         self._proxy = find_proxy(wish.kind)
         self._tool = tool
         self._folder = folder.absolute()
-        # Of how the server is started, a proxy shares the network alone.
-        self._launch = Launch(network=launch.network, address=launch.address)
+        self._launch = launch
         self._guarded = Guarded()
         self._daemons: list[Daemon] = []
         self._posts: list[Post] = []
@@ -311,7 +312,10 @@ def proxied(server: Server, spec: ServerSpec, openers: Openers, folder: Path) ->
     wish = spec.proxy
     assert wish is not None, "a study file's `proxy` makes this topology"
     text = tool_text(wish.kind, wish.version)
-    return ProxiedServer(server, wish, partial(openers.tool, text), spec.launch, folder)
+    # Of how the server is started, a proxy shares the network alone.
+    network = Launch(network=spec.launch.network, address=spec.launch.address)
+    launch = network.joined(spec.launches.get(PROXIES, ORDINARY))
+    return ProxiedServer(server, wish, partial(openers.tool, text), launch, folder)
 
 
 def _open(spec: ServerSpec, _keys: Any, openers: Openers, folder: Path) -> Server:
