@@ -72,6 +72,7 @@ LACKS: Mapping[str, tuple[int, tuple[tuple[str, str], ...]]] = {
     "innodb-full-text": (4, (MAVEN,)),
     "innodb-scan-regression": (4, (MAVEN, SUITE)),
     "network-bandwidth": (4, (MAVEN, NETWORK, CERTIFICATES)),
+    "ontime-analytics": (4, (MAVEN,)),
     "page-checksums": (4, (MAVEN, SUITE)),
     "page-checksums-cost": (0, ()),
     "page-checksums-cost-engines": (4, (SUITE,)),

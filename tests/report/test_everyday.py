@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from dbdyno.report.terms.everyday import amount, brief_size, open_words, size_words
+from dbdyno.model import find_figure
+from dbdyno.report.terms.everyday import (
+    amount,
+    brief_size,
+    figure_name,
+    open_words,
+    size_words,
+)
 
 
 @pytest.mark.parametrize(
@@ -59,3 +66,20 @@ def test_amounts_have_the_unit_that_suits_them() -> None:
     wanted = {"430 µs": 430.0, "12.0 ms": 12_000.0, "5.40 s": 5.4e6}
     assert {amount(value, "µs"): value for value in wanted.values()} == wanted
     assert amount(34_700.0, "events/s") == "34\u202f700 events a second"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("p99", "p99 response time"),
+        ("mean.query 1", "mean response time of query 1"),
+        ("spent_s", "time spent by a client"),
+        ("spent_s.load", "time spent on load"),
+        ("spent_s.query *", "time spent on all query events"),
+    ],
+)
+def test_a_figure_s_name_stands_within_a_sentence(name: str, words: str) -> None:
+    figure = find_figure(name)
+
+    assert figure is not None
+    assert figure_name(figure) == words

@@ -28,6 +28,7 @@ LOADS: dict[str, dict[str, Option]] = {
     "keys": {"keys": 40},
     "kv_update": {"tables": 3, "table_size": 40},
     "micro": {"tables": 2, "table_size": 30},
+    "ontime": {"rows": 25},
     "rollup_insert": {"tables": 2},
     "tpcb_like": {"branches": 3, "accounts": 20},
     "tpcc_like": {"warehouses": 2, "reduction": 40},

@@ -28,7 +28,7 @@ function sql.connect()
   driver_name = driver:name()
   if driver_name == "duckdb" and not sql.on_duckdb then
     error("this script is not for DuckDB, which lacks statements of it; those for DuckDB: "
-      .. "oltp_*, select_random_*, bulk_insert and micro", 0)
+      .. "oltp_*, select_random_*, bulk_insert, micro and ontime", 0)
   end
   if level ~= "" and not LEVELS[level] then
     error(("--isolation=%s: expected READ COMMITTED, REPEATABLE READ, SERIALIZABLE, or nothing "

@@ -62,9 +62,21 @@ class Kind(Provisioned):
     fetch_library: Callable[[Provision, Path], object] | None = None
     """Gets what only the engine needs, besides the programs in this folder; raises `ServerError`
     if it can't be had. `None`: it needs nothing."""
+    library_package: Callable[[Package], Package] | None = None
+    """What `fetch_library` downloads for a server from a package."""
     replication: Callable[[], Replication] | None = None
     """How replicas of its servers are made; `None`: no way is known here."""
     empty_bytes: int = 0
     """Of a data folder before any table, logs of the default size included."""
     rows_per_s: int = 100_000
     """Loaded on two slow cores."""
+
+
+def packages_of(kind: Kind | None, provision: Provision) -> Iterator[Package]:
+    """What is downloaded for a server: its programs, and the library by which the engine drives it.
+    `None`: a tool, which has programs alone."""
+    if provision.package is None:
+        return
+    yield provision.package
+    if kind is not None and kind.library_package is not None:
+        yield kind.library_package(provision.package)

@@ -14,7 +14,7 @@ from dbdyno.errors import ServerError
 from dbdyno.guard.launch import ORDINARY, Launch
 from dbdyno.plugins import plugins
 from dbdyno.servers import databases
-from dbdyno.servers.kind import Kind
+from dbdyno.servers.kind import Kind, packages_of
 from dbdyno.servers.protocol import (
     DATABASE,
     ROLE,
@@ -150,8 +150,8 @@ def require_available(text: str) -> None:
     # Errors
     `ServerError` as `resolve`, or naming the program that would download it and is missing.
     """
-    package = resolve(text).package
-    if package is not None:
+    found = resolve(text)
+    for package in packages_of(KINDS.get(found.kind), found):
         packaged.require_client(package)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from dbdyno.model import Figure
+from dbdyno.model import FIGURES, Figure
 from dbdyno.report.terms.wording import FAR, WIDE, number
 
 FACTOR = 2.0
@@ -23,6 +23,8 @@ NUMBERS = (
 )  # fmt: skip
 
 _SPACE = "\u202f"
+
+_SPENT = FIGURES["spent_s"].words
 
 
 def counted(number_of: int, noun: str) -> str:
@@ -55,7 +57,10 @@ def figure_name(figure: Figure) -> str:
     if re.match(r"p\d|max|mean", rank):
         rank, _, label = rank.partition(", ")
         return f"{rank} {words}" + (f" of {label}" if label else "")
-    return f"{words} of {rank}"
+    if words != _SPENT:
+        return f"{words} of {rank}"
+    several = rank.endswith("…")
+    return f"time spent on all {rank[:-1].strip()} events" if several else f"time spent on {rank}"
 
 
 def size_words(ratio: float, low: float, high: float, *, many: bool) -> str:

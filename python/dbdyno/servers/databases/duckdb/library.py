@@ -13,6 +13,12 @@ _IN_DRIVER = "libduckdb_java.so_linux_*"
 _DRIVER_BYTES = 85_000_000
 
 
+def library_package(programs: Package) -> Package:
+    """The JDBC driver of the release whose command-line program a package holds."""
+    name = f"org.duckdb:duckdb_jdbc:{programs.version}.0"
+    return Package(programs.version, Source.MAVEN, name, ".", _DRIVER_BYTES)
+
+
 def library_of(provision: Provision, programs: Path) -> Path:
     """The library of the release that a provision means, downloaded if need be; of an installed
     DuckDB, the one beside its programs.
@@ -21,9 +27,7 @@ def library_of(provision: Provision, programs: Path) -> Path:
     `ServerError` when there is none, or it can't be had.
     """
     if provision.package is not None:
-        version = provision.package.version
-        name = f"org.duckdb:duckdb_jdbc:{version}.0"
-        driver = fetch(Package(version, Source.MAVEN, name, ".", _DRIVER_BYTES))
+        driver = fetch(library_package(provision.package))
         (library,) = driver.folder.glob(_IN_DRIVER)
         return library
     found = [folder / _BESIDE for folder in (programs, programs.parent / "lib")]
