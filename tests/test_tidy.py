@@ -76,6 +76,8 @@ WORDS_OF_OTHERS = {
     "tests/generators/": "pytest's request",
     "tests/loading/": "pytest's request",
     "tests/report/": "pytest's request",
+    "tests/servers/test_mongodb.py": "pytest's request",
+    "tests/workloads/test_documents.py": "pytest's request",
     "tests/whole/": "pytest's request; a published benchmark is its authors' word",
     "tests/sysbench/": "pytest's request",
 }

@@ -24,6 +24,7 @@ from dbdyno.servers.databases.mongodb.bson import Long, decode, encode, raw_elem
 from dbdyno.servers.databases.mongodb.scram import Scram
 from dbdyno.servers.databases.mongodb.session import MongodbSession, Place
 from dbdyno.servers.protocol import Capacity
+from moving import fetch_or_skip
 from traces import LIMIT_S, nothing_left, wait_until_dead
 
 ROOT = Path(__file__).parents[2]
@@ -31,6 +32,7 @@ BYTES = ROOT / "crates/wire-mongodb/tests"
 """Documents that pymongo wrote and FerretDB sent."""
 
 FERRETDB = "ferretdb:1.24"
+VERSIONS = (FERRETDB, "ferretdb:2.7")
 nightly = pytest.mark.nightly  # Builds FerretDB from its modules where it is not in the cache.
 
 
@@ -150,9 +152,10 @@ def test_a_url_says_whom_to_enter_as(tmp_path: Path) -> None:
     assert "s3cret" not in parse_provision(url).text
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
-    with nothing_left(), open_server(FERRETDB, {}, tmp_path) as server:
+@pytest.fixture(params=VERSIONS)
+def server(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Server]:
+    fetch_or_skip(request.param)
+    with nothing_left(), open_server(request.param, {}, tmp_path) as server:
         server.start()
         yield server
 
@@ -160,7 +163,8 @@ def server(tmp_path: Path) -> Iterator[Server]:
 @nightly
 def test_facts_contents_and_counters_are_the_server_s(server: Server) -> None:
     facts = server.facts()
-    assert (facts["kind"], facts["version"], facts["source"]) == ("ferretdb", "1.24.0", "go")
+    assert (facts["kind"], facts["source"]) == ("ferretdb", "go")
+    assert facts["version"] in ("1.24.0", "2.7.0")
     assert (facts["answered_by"], facts["durability"]) == ("FerretDB", "D2")
     database = server.database
     assert database.tables() == {}
@@ -229,6 +233,36 @@ def test_a_running_server_is_used_and_left_alone(server: Server, tmp_path: Path)
     ):
         running.start()
     assert server.alive()
+
+
+@nightly
+def test_a_ferretdb_2_stands_on_a_postgresql_with_settings(tmp_path: Path) -> None:
+    fetch_or_skip("ferretdb:2.7")
+    settings = {"shared_buffers": "64MB"}
+    with nothing_left(), open_server("ferretdb:2.7", settings, tmp_path) as server:
+        server.start()
+        facts: Any = server.facts()
+        assert facts["store"]["version"].startswith("18.") and facts["durability"] == "D2"
+        assert server.database.settings()["shared_buffers"] == "64MB"
+        rows_of(server, '{"insert": "c", "documents": [{"_id": 1, "n": [1, 2]}, {"_id": 2}]}')
+        query_text = '{"find": "c", "filter": {"_id": {"$in": [1]}, "n": 2}}'
+        assert rows_of(server, query_text) == [{"_id": 1, "n": [1, 2]}]
+        _, postgresql, *_ = server.node.processes()
+        os.kill(postgresql, signal.SIGKILL)
+        wait_until_dead(server)
+        with pytest.raises(ServerError, match="postgresql 18"):
+            server.check()
+        server.node.restart(LIMIT_S)
+        assert rows_of(server, query_text) == [{"_id": 1, "n": [1, 2]}]
+        assert {path.parent.name for path in server.log_files()} >= {"postgresql"}
+
+
+def test_what_holds_a_ferretdb_2_is_reserved(tmp_path: Path) -> None:
+    with (
+        pytest.raises(ServerError, match="is set by dbdyno itself"),
+        open_server("ferretdb:2.7", {"shared_preload_libraries": "x"}, tmp_path),
+    ):
+        pass
 
 
 def test_a_ferretdb_has_no_settings(tmp_path: Path) -> None:

@@ -12,16 +12,20 @@ from dbdyno.conduct.volume import volume_of
 from dbdyno.model import Cell
 from dbdyno.servers import open_server
 from driven import HERE, Driven
+from moving import fetch_or_skip
 
 pytestmark = pytest.mark.nightly  # Builds FerretDB from its modules where it is not in the cache.
 
 SIZES: Mapping[str, Any] = {"tables": 2, "table_size": 200, "range_size": 10}
 
 
-@pytest.fixture(scope="module")
-def ferretdb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driven]:
+@pytest.fixture(scope="module", params=["ferretdb:1.24", "ferretdb:2.7"])
+def ferretdb(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Driven]:
     folder: Path = tmp_path_factory.mktemp("ferretdb")
-    with open_server("ferretdb:1.24", {}, folder) as server:
+    fetch_or_skip(request.param)
+    with open_server(request.param, {}, folder) as server:
         server.start()
         yield Driven(server, "mongodb", folder)
 

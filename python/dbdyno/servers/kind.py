@@ -21,6 +21,10 @@ def _nobody_connects(provision: Provision, _: Connection) -> str:
     return f"`{provision.kind}` accepts no connections: it has no server process"
 
 
+def _nothing(_provision: Provision) -> Sequence[Package]:
+    return ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provisioned:
     """What is known of where the programs of a server or tool come from."""
@@ -64,6 +68,8 @@ class Kind(Provisioned):
     if it can't be had. `None`: it needs nothing."""
     library_package: Callable[[Package], Package] | None = None
     """What `fetch_library` downloads for a server from a package."""
+    besides: Callable[[Provision], Sequence[Package]] = _nothing
+    """Packages that its servers need besides their own."""
     replication: Callable[[], Replication] | None = None
     """How replicas of its servers are made; `None`: no way is known here."""
     empty_bytes: int = 0
@@ -80,3 +86,5 @@ def packages_of(kind: Kind | None, provision: Provision) -> Iterator[Package]:
     yield provision.package
     if kind is not None and kind.library_package is not None:
         yield kind.library_package(provision.package)
+    if kind is not None:
+        yield from kind.besides(provision)

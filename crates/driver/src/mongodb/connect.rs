@@ -89,7 +89,9 @@ impl Entering<'_> {
             Err(ConnectError::Refused { .. }) => return Ok("mongodb of unknown version".into()),
             build => build?,
         };
-        Ok(match (find(&build, b"ferretdbVersion"), find(&build, b"version")) {
+        // The first is FerretDB 1's, the second its 2's.
+        let own = find(&build, b"ferretdbVersion").or(find(&build, b"ferretdb"));
+        Ok(match (own, find(&build, b"version")) {
             (Some(_), Some(Value::Text(version))) => format!("ferretdb as {}", lossy(version)),
             (None, Some(Value::Text(version))) => format!("mongodb {}", lossy(version)),
             _ => "mongodb of unknown version".into(),

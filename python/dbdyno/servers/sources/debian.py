@@ -53,6 +53,7 @@ def fetch(package: str, content: Path, scratch: Path, progress: Progress | None 
     _verify(archives, debs)
     _unpack([archives / deb.name for deb in debs], content)
     wrap_programs(content)
+    _choose_alternatives(content)
     (content / LIST_NAME).write_text("".join(f"{deb.sha256}  {deb.name}\n" for deb in debs))
     return Archive(
         package=f"{suite.name}/{wanted[0]}",
@@ -64,10 +65,11 @@ def fetch(package: str, content: Path, scratch: Path, progress: Progress | None 
 
 
 def upstream(version: str) -> str:
-    """A package's version as its makers write it: without epoch, revision and repackaging."""
+    """A package's version as its makers write it: without epoch, revision and repackaging; dots
+    where they have hyphens (1.0-0)."""
     _, _, tail = version.rpartition(":")
     head, dash, _ = tail.rpartition("-")
-    return re.split(r"[+]", head if dash else tail)[0]
+    return re.split(r"[+]", head if dash else tail)[0].replace("-", ".")
 
 
 def real_program(program: Path) -> Path:
@@ -117,6 +119,15 @@ def _unpack(archives: Sequence[Path], content: Path) -> None:
             )
 
 
+def _choose_alternatives(root: Path) -> None:
+    """Makes the links by which an installation names the version of PostGIS that it has."""
+    for control in root.glob("usr/share/postgresql/*/extension/postgis*-[0-9]*.control"):
+        name = re.sub(r"-\d+$", "", control.stem)
+        link = control.with_name(f"{name}.control")
+        if not link.exists():
+            link.symlink_to(control.name)
+
+
 def wrap_programs(root: Path) -> None:
     """Puts a wrapper in the place of each program below `root`; links to one get their own."""
     loader = next(iter(sorted(root.glob("usr/lib*/**/ld-linux*.so.*"))), None)
@@ -149,6 +160,7 @@ def _library_folders(root: Path) -> Iterable[Path]:
         yield folder
         yield from sorted({path.parent for path in folder.glob("*/lib*.so.*")})
     yield from sorted({path.parent for path in root.glob("usr/lib/mysql/private/*.so*")})
+    yield from sorted(root.glob("usr/lib/postgresql/*/lib"))  # Extensions load one another.
 
 
 def _is_program(path: Path) -> bool:

@@ -59,6 +59,9 @@ RECIPES: Mapping[str, Recipe] = {
     "pgbench": _POSTGRESQL,
     "redis": Recipe("redis-server", "usr/bin"),
     "valkey": Recipe("valkey-server", "usr/bin"),
+    "documentdb": Recipe(
+        "postgresql-{major}-documentdb", "usr/lib/postgresql/{major}/bin", ("postgresql-{major}",)
+    ),
     "fio": Recipe("fio", "usr/bin"),
     "sysbench": Recipe("sysbench", "usr/bin"),
     "rocksdb-tools": Recipe("rocksdb-tools", "usr/bin"),
@@ -66,7 +69,8 @@ RECIPES: Mapping[str, Recipe] = {
     "haproxy": Recipe("haproxy", "usr/sbin"),
     "pgpool": Recipe("pgpool2", "usr/sbin"),
 }
-"""Kinds of server and tools, by the names that provision texts have for them."""
+"""Kinds of server and tools, by the names that provision texts have for them, and what the former
+are made of."""
 
 _KNOWN: Mapping[str, Mapping[str, str]] = {
     "bullseye": {
@@ -105,6 +109,7 @@ _KNOWN: Mapping[str, Mapping[str, str]] = {
     },
     "sid": {
         "postgresql-18": "18.6",
+        "postgresql-18-documentdb": "1.0.0",
         "mariadb-server": "11.8.9",
         "mysql-server-core": "9.7.4",
         "redis-server": "8.0.5",
@@ -127,6 +132,7 @@ _MEGABYTES = {
     "mysql": 50,
     "redis": 17,
     "valkey": 17,
+    "documentdb": 140,
     "fio": 30,
     "sysbench": 9,
     "rocksdb-tools": 10,
@@ -229,7 +235,7 @@ def _package(name: str, suite: str, main: str, version: str) -> Package:
     return Package(
         version=version,
         source=Source.DEBIAN,
-        name=" ".join((f"{suite}/{main}={version}", *recipe.more)),
+        name=" ".join((f"{suite}/{main}={version}", *(n.format(major=major) for n in recipe.more))),
         binaries=recipe.binaries.format(major=major),
         size_bytes=_MEGABYTES[name] * 1_000_000,
     )

@@ -26,9 +26,11 @@ def facts(session: MongodbSession) -> Mapping[str, object]:
     """Which server answered, its version and build."""
     build = session.command({"buildInfo": 1}, "admin")
     known: dict[str, object] = {"version": str(build.get("version"))}
-    if "ferretdbVersion" in build:
+    two = build.get("ferretdb")
+    if "ferretdbVersion" in build or isinstance(two, Mapping):
         # It calls itself a MongoDB of some version; `answered_by` says what it is.
-        own = str(build["ferretdbVersion"])
+        version = two.get("version") if isinstance(two, Mapping) else build["ferretdbVersion"]
+        own = str(version).removeprefix("v")
         return {"version": own, "version_claimed": known["version"], "answered_by": "FerretDB"}
     known["answered_by"] = "MongoDB"
     for name, key in (("build", "gitVersion"), ("allocator", "allocator")):
