@@ -101,6 +101,7 @@ def test_a_wrong_timetable_is_refused_with_its_line(
             'do = "kill-proxy"',
             "study.toml:7: `kill-proxy` needs a proxy before every server",
         ),
+        ('do = "kill-server"', "study.toml:7: `kill-server` needs a supervisor"),
         (
             'do = "fill-disk"\n[host.filesystem]\nfolder = "/var"',
             "study.toml:7: `fill-disk` needs a file system of its own",

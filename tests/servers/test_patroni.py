@@ -99,6 +99,13 @@ def test_a_killed_server_is_started_by_patroni(tmp_path: Path) -> None:
         assert server.members.servers[0].name == "node-1"
 
 
+def test_a_cluster_that_is_gone_is_not_waited_for(tmp_path: Path) -> None:
+    with cluster(tmp_path) as server:
+        server.node.kill()
+        with pytest.raises(ServerError, match="no node of the cluster runs"):
+            server.members.settle(LIMIT_S)
+
+
 def test_a_setting_that_patroni_leaves_out_is_an_error(tmp_path: Path) -> None:
     spec = ServerSpec(
         resolve("postgresql@system"),

@@ -60,6 +60,13 @@ def written(folder: Path, keys: str) -> str:
             "",
         ),
         ('topology = "galera"\nnodes = 1', "study.toml:6: `galera` in [server.one]", ""),
+        ('topology = "patroni"\nttl = 10', "study.toml:6: `patroni` in [server.one]", ""),
+        (
+            'topology = "patroni"\nttl = 20',
+            "`loop_wait` and twice `retry_timeout` together may be `ttl` at most; 10 + 2 × 10",
+            "",
+        ),
+        ('topology = "spider"', "study.toml:5: `spider`: its servers are MariaDB, not `post", ""),
         (GIVEN, "study.toml:5: `given`: its servers run already: `provision` is the URL", ""),
         (
             'topology = "given"\nmembers = { primary = "postgresql:18" }',

@@ -202,6 +202,9 @@ class Patroni(Several):
                     others = [other for other in self._members if other.name != member.name]
                     self._members = (member, *others)
                     return member.name
+            self._etcd.check()
+            if not any(node.alive() for node in self._nodes.values()):
+                raise ServerError("no node of the cluster runs")
             select.select([], [], [], _POLL_S)
         raise ServerError(
             f"the cluster has no {'other ' if other_than else ''}primary after {limit_s:.0f} s",
