@@ -1,7 +1,8 @@
 """The figures of each cell at each load: every run, and all blocks together."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache, partial
 from itertools import groupby
 
 import numpy as np
@@ -41,7 +42,7 @@ class BlockFigures:
     summary: StepSummary
     errors: SortedErrors
     """Those that belong to the load, and the others."""
-    stability: Stability
+    judge_stability: Callable[[], Stability]
     warm_up: Mser5
     """Of warm-up and window together."""
     warm_up_intervals: int
@@ -53,6 +54,12 @@ class BlockFigures:
     """Processors of the host."""
     not_known: tuple[str, ...]
     """What nobody can say of an imported run's conditions; empty if dbdyno measured it."""
+
+    @property
+    def stability(self) -> Stability:
+        """How evenly the window ran. Half a second of processor time to import what judges it:
+        who asks for a figure alone does not pay for it."""
+        return self.judge_stability()
 
     def value(self, metric: str) -> float | None:
         """A metric by the name studies use; `None` where it wasn't measured."""
@@ -168,7 +175,9 @@ def _figures(run: RunMaterial, step: int, expected: Mapping[str, float]) -> Bloc
         faults=faults(run.manifest, summary, errors),
         errors=errors,
         summary=summary,
-        stability=stability(rates[measured], series.interval_s if series else 1.0),
+        judge_stability=cache(
+            partial(stability, rates[measured], series.interval_s if series else 1.0)
+        ),
         warm_up=mser5(np.concatenate([rates[:first], rates[measured]])),
         warm_up_intervals=first,
         histogram=merge_histograms(_event_histograms(summary)),
