@@ -35,6 +35,8 @@ class RayCluster:
     address: str
     folder: Path
     pids: dict[str, int]
+    client_port: int = 0
+    """Of the head's server for those who are no node of the cluster."""
 
     def raylet(self, host: str) -> psutil.Process:
         """The daemon of a host."""
@@ -130,7 +132,7 @@ def open_ray(names: Sequence[str]) -> Iterator[RayCluster]:
                     kept=True,
                 )
                 eventually(partial(is_up, log))
-            yield RayCluster(f"127.0.0.1:{port}", folder, pids)
+            yield RayCluster(f"127.0.0.1:{port}", folder, pids, client)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

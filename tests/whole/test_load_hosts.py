@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from product import PYTHON, dbdyno, start
+from product import PYTHON, dbdyno, start, under_load, wait_until
 from ray_cluster import LIMIT_S, RayCluster, eventually, open_ray
 
 from dbdyno.engine import find_engine
@@ -133,9 +133,26 @@ def test_hosts_are_looked_at(cluster: RayCluster, tmp_path: Path) -> None:
     cluster.wait_until_clean()
 
 
+def test_a_lab_that_is_no_node_of_the_cluster_reaches_it(
+    cluster: RayCluster, tmp_path: Path
+) -> None:
+    study = write(tmp_path, cluster, "2 s")
+    client = f"ray://127.0.0.1:{cluster.client_port}"
+    study.write_text(study.read_text().replace(cluster.address, client))
+
+    done = dbdyno("run", study, "--no-pictures", folder=tmp_path)
+
+    assert done.code in (0, 1), done.err
+    (step,) = only(tmp_path, "manifest.json")["steps"]
+    assert [host["name"] for host in step["hosts"]] == list(HOSTS)
+    assert all(host["events"] for host in step["hosts"])
+    cluster.wait_until_clean()
+
+
 def test_a_killed_actor_ends_the_run_and_is_named(cluster: RayCluster, tmp_path: Path) -> None:
     with start("run", write(tmp_path, cluster, "600 s"), folder=tmp_path) as process:
-        cluster.wait_for_engines(2)
+        runs = tmp_path / "results" / "hosts" / "runs"
+        wait_until("both hosts are heard", lambda: under_load(runs) == 1)
         cluster.actor("load-2").kill()
         _, err = process.communicate(timeout=300)
 
