@@ -34,8 +34,8 @@ def report(study: str, store: Path, out: Path | None, pictures: bool) -> None:
     """Write the report of STUDY from what is in the store.
 
     STUDY is a name in the store or a study's file. By its name, everything is as it was when the
-    study was run. By its file, baseline, primary figure, charts and wording are the file's as it
-    is now, and what was measured comes from the store. Prints the report's path;
+    study was run. By its file, baseline, primary figure, prices, charts and wording are the file's
+    as it is now, and what was measured comes from the store. Prints the report's path;
     the answer, and what differs, on standard error.
     """
     if Path(study).suffix != ".toml":

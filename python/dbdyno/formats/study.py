@@ -32,6 +32,7 @@ from dbdyno.formats.study_checks import (
     check_most_clients,
     check_published,
     listing,
+    price_complaints,
 )
 from dbdyno.formats.study_design import check_baseline, chosen_levels, design_of
 from dbdyno.formats.study_schema import ProxyTable, StudyDocument
@@ -47,8 +48,6 @@ from dbdyno.model import (
     Load,
     Primary,
     Study,
-    Tables,
-    Workload,
     abilities,
     find_figure,
 )
@@ -218,9 +217,9 @@ def _build(
     listed = isinstance(merged.get("leads"), list)
     leading = lead_complaints(document, every, factors, scale=scale, listed=listed)
     faulty = all_fault_complaints(document.all_faults(), document.load)
-    for wrong in (*search_complaints(document), *faulty, *leading):
+    priced = price_complaints(document, every)
+    for wrong in (*search_complaints(document), *faulty, *leading, *priced):
         raise fail(*wrong)
-    scripts, tables = document.workload.script, document.workload.tables
     primary, metric = document.primary, metric_of(document)
     lower = not find_figure(metric).higher_is_better
     return Study(
@@ -235,12 +234,7 @@ def _build(
             smallest_effect=primary.smallest_effect,
         ),
         factors=factors,
-        workload=Workload(
-            scripts[0] if len(scripts) == 1 else None,
-            document.workload.options,
-            document.workload.generator,
-            Tables(tables.script, tables.options) if tables else None,
-        ),
+        workload=document.workload.workload(),
         answer=document.answer,
         leads=tuple(table.lead() for table in document.leads),
         host=document.host,
@@ -250,6 +244,7 @@ def _build(
         collect=tuple(document.collect),
         places=document.places.places(),
         needs=document.needs.needs(),
+        prices=document.prices,
         load=replace(
             _load(document.load, folder, fail),
             faults=tuple(table.fault() for table in document.fault),

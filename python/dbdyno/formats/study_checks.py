@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 import typing
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from dbdyno.errors import StudyError
 from dbdyno.formats.key_path import KeyPath, level_path
 from dbdyno.formats.load_schema import LoadTable
 from dbdyno.formats.nearest import nearest_hint
 from dbdyno.formats.study_schema import StudyDocument
-from dbdyno.model import (
-    Factor,
-)
+from dbdyno.model import PER_DOLLAR, Factor
 
 MOST_CELLS = 1000
 """Of a study: `check` tries each one, and a run takes seconds at least."""
@@ -69,6 +67,29 @@ def check_hosts(document: StudyDocument, fail: Fail) -> None:
             )
             hint = f"give it {parts} clients or more; its rate stays the same"
             raise fail(("load", "group", name, "clients"), message, hint)
+
+
+def price_complaints(
+    document: StudyDocument, factors: tuple[Factor, ...]
+) -> Iterator[tuple[KeyPath, str, str]]:
+    """Prices of what there is not, and levels without one: a cell's price is that of all factors
+    that have any."""
+    levels = {factor.name: [level.name for level in factor.levels] for factor in factors}
+    for name, prices in document.prices.items():
+        if name not in levels:
+            hint = f"factors are {listing(levels)}"
+            yield ("prices", name), f"[prices]: there is no factor `{name}`", hint
+            continue
+        missing = [level for level in levels[name] if level not in prices]
+        if missing:
+            message = f"[prices] has none for {listing(missing)} of factor `{name}`"
+            yield ("prices", name), message, "name what an hour of each level costs, in dollars"
+        for level in prices.keys() - set(levels[name]):
+            message = f"[prices]: factor `{name}` has no level `{level}`"
+            yield ("prices", name, level), message, f"its levels are {listing(levels[name])}"
+    if document.primary.metric == PER_DOLLAR and not document.prices:
+        hint = "such as prices.server = { small = 0.10, large = 0.20 }, dollars an hour"
+        yield ("primary", "metric"), f"`{PER_DOLLAR}` needs [prices]", hint
 
 
 def check_extent(factors: tuple[Factor, ...], fail: Fail) -> None:

@@ -41,7 +41,9 @@ from dbdyno.model import (
     Needs,
     Order,
     Places,
+    Tables,
     Together,
+    Workload,
 )
 
 
@@ -179,6 +181,12 @@ class WorkloadTable(Table):
     options: Options = Field(default={})
     tables: TablesTable | None = None
 
+    def workload(self) -> Workload:
+        """Converts to the model's type; several scripts are levels, and none of them its own."""
+        tables = Tables(self.tables.script, self.tables.options) if self.tables else None
+        script = self.script[0] if len(self.script) == 1 else None
+        return Workload(script, self.options, self.generator, tables)
+
 
 class StopTable(Table):
     """When no further block is needed."""
@@ -268,6 +276,9 @@ class StudyDocument(Table):
     workload: WorkloadTable = WorkloadTable()
     load: LoadTable
     places: PlacesTable = PlacesTable()
+    prices: dict[Name, dict[Name, Annotated[float, Field(gt=0, allow_inf_nan=False)]]] = Field(
+        default={}
+    )
     fault: list[FaultTable] = Field(default=[])
     design: DesignTable = DesignTable()
     chart: list[ChartTable] = Field(default=[])

@@ -19,7 +19,15 @@ if TYPE_CHECKING:
     from dbdyno.model.engine_plan import BackOff, EnginePlan, ScriptVolume
     from dbdyno.model.expected import DUCKDB_TYPES, MYSQL_NUMBERS, SQLITE_NAMES, engine_code
     from dbdyno.model.figure import Counted, Figure, Sampled
-    from dbdyno.model.figures import FIGURES, OF_SERIES, OVER, PER_EVENT, find_figure, label_of
+    from dbdyno.model.figures import (
+        FIGURES,
+        OF_SERIES,
+        OVER,
+        PER_DOLLAR,
+        PER_EVENT,
+        find_figure,
+        label_of,
+    )
     from dbdyno.model.generating import ENGINE, Abilities, abilities
     from dbdyno.model.load import (
         ALL_MEMBERS,
@@ -141,6 +149,7 @@ __all__ = [
     "OWN_HOST_PARTS",
     "OWN_PACE",
     "PERCENTILES",
+    "PER_DOLLAR",
     "PER_EVENT",
     "SQLITE_NAMES",
     "SYSBENCH_ROW_BYTES",
@@ -262,7 +271,7 @@ _NAMES = {
     "engine_plan": "BackOff EnginePlan ScriptVolume",
     "expected": "DUCKDB_TYPES MYSQL_NUMBERS SQLITE_NAMES engine_code",
     "figure": "Counted Figure Sampled",
-    "figures": "FIGURES OF_SERIES OVER PER_EVENT find_figure label_of",
+    "figures": "FIGURES OF_SERIES OVER PER_DOLLAR PER_EVENT find_figure label_of",
     "generating": "ENGINE Abilities abilities",
     "load": (
         "ALL_MEMBERS MAIN OWN_PACE Arrival Bind Closed Constant ErrorAction ErrorPolicy ErrorRule "

@@ -19,6 +19,10 @@ from dbdyno.model.result import PERCENTILES, StepSummary
 T = TypeVar("T")
 
 
+PER_DOLLAR = "events_per_dollar"
+"""Events of an hour at the window's rate, over what the hour costs by the study's `prices`."""
+
+
 def find_figure(name: str) -> Figure:
     """A figure by the name studies use: one of `FIGURES`, one of those of the events of one label
     (`p95.payment`), the ratio of two of them (`mean.first over mean.later`), or one that only a
@@ -251,6 +255,7 @@ FIGURES: Mapping[str, Figure] = {
         share=True,
         tries=_attempts,
     ),
+    PER_DOLLAR: Figure("Events per dollar", "events", True, _worked_out(PER_DOLLAR)),
     "data_bytes": Figure("Data on disk at the end", "B", False, _worked_out("data_bytes")),
     "stop_s": Figure("Time the server took to stop", "s", False, _worked_out("stop_s")),
     **{

@@ -255,6 +255,8 @@ class Study:
     places: Places = Places()
     needs: Needs = Needs()
     """Of the scale in force; empty: it does not say."""
+    prices: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Factor → level → dollars an hour, of what a cell with this level runs on."""
     scale: str = "paper"
     """The scale in force: `paper` is the file's own figures."""
     scales: tuple[str, ...] = ("paper",)
@@ -267,6 +269,12 @@ class Study:
         warm-up, too."""
         warm_up_s = self.load.warm_up_s if turn == 0 else 0.0
         return self.design.lead_in_of(turn, clients) + warm_up_s
+
+    def price_of(self, levels: Mapping[str, str]) -> float | None:
+        """Dollars an hour of a cell: its levels' prices together; `None` where it has none."""
+        prices = [by_level.get(levels.get(name, "")) for name, by_level in self.prices.items()]
+        known = [price for price in prices if price is not None]
+        return sum(known) if known and len(known) == len(prices) else None
 
     @property
     def is_open(self) -> bool:

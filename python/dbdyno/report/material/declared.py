@@ -15,7 +15,17 @@ from dbdyno.model import Study
 from dbdyno.report.material.material import Change
 
 ANALYSIS = frozenset(
-    {"question", "source", "primary", "charts", "answer", "leads", "published", "published_note"}
+    {
+        "question",
+        "source",
+        "primary",
+        "charts",
+        "answer",
+        "leads",
+        "prices",
+        "published",
+        "published_note",
+    }
 )
 """Fields of a study that don't affect its runs; `baseline` of its design is another."""
 

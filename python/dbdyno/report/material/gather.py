@@ -64,7 +64,7 @@ def gather(
     return Material(
         study=analysed,
         plan=stored.plan,
-        runs=tuple(with_figures(run, stored.study, names) for run in read),
+        runs=tuple(with_figures(run, analysed, names) for run in read),
         replaced=tuple(run.manifest for run in survey.replaced),
         damages=(*(damage.text for damage in survey.damages), *aside.values()),
         set_aside=frozenset((*(damage.run for damage in survey.damages), *aside)),

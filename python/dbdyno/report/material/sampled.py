@@ -18,6 +18,7 @@ from dbdyno.model import (
     FIGURES,
     OF_SERIES,
     OVER,
+    PER_DOLLAR,
     PER_EVENT,
     Counted,
     Sampled,
@@ -109,6 +110,8 @@ def _figures(
     stretches = stretches_of(run, study, summary)
     yield from _told_by_engine(summary)
     yield from _stopping(run)
+    if price := study.price_of(run.manifest.cell):
+        yield PER_DOLLAR, 3600 * summary.events_per_s / price
     for name in names:
         if name in PER_EVENT:
             found = per_event(run, stretches, FIGURES[name].counted)
