@@ -51,6 +51,16 @@ def new_segment(mark: int) -> int:
     return segment
 
 
+def new_header(mark: int) -> int:
+    """As large as PostgreSQL's on 64 bits."""
+    segment: int = _libc.shmget(0, 56, 0o1600)
+    address = ctypes.c_void_p(_libc.shmat(segment, None, 0))
+    assert address.value is not None
+    ctypes.c_uint32.from_address(address.value + 52).value = mark
+    _libc.shmdt(address)
+    return segment
+
+
 def new_semaphores(mark: int) -> int:
     semaphores: int = _libc.semget(0, 2, 0o1600)
     assert _libc.semctl(semaphores, 1, _SEM_SETVAL, mark) == 0
@@ -65,6 +75,19 @@ def segments() -> list[int]:
     head, *rows = Path("/proc/sysvipc/shm").read_text().splitlines()
     place = head.split().index("shmid")
     return [int(row.split()[place]) for row in rows]
+
+
+def test_memory_of_a_postmaster_that_was_killed_as_it_made_it_goes() -> None:
+    empty = left_by_a_dead_process(0, new_header)
+    others = left_by_a_dead_process(OTHER, new_header), left_by_a_dead_process(0, new_segment)
+    try:
+        remove_dead_ipc(os.geteuid())
+
+        assert empty not in segments()
+        assert set(others) <= set(segments())
+    finally:
+        for segment in others:
+            _libc.shmctl(segment, _IPC_RMID, None)
 
 
 def test_memory_of_a_dead_postgresql_goes_and_other_memory_stays() -> None:

@@ -17,6 +17,8 @@ _POSTGRES_SEMAPHORE_MARK = 537
 """PGSemaMagic: what PostgreSQL before 10 keeps in the last semaphore of each of its sets."""
 _POSTGRES_MEMORY_MARK = 679834894
 """PGShmemMagic: the first word of PGShmemHeader."""
+_POSTGRES_HEADER_BYTES = 56
+"""Size of PGShmemHeader, all that is in such memory since 9.3."""
 _POSTGRES_DSM_CONTROL_OFFSET = 24
 """Where PGShmemHeader names the control segment under /dev/shm; the same from 9.4 to 18."""
 _ENDED = ("Z", "X")
@@ -34,10 +36,11 @@ def remove_dead_ipc(uid: int) -> None:
     It searches the whole account because a maker's pid may be unknown: the server that makes a data
     folder is a child of `initdb`, which reaps it.
     """
-    for segment, pid, owner, attached in _sysv_table("shm", "shmid", "cpid", "uid", "nattch"):
+    columns = ("shmid", "cpid", "uid", "nattch", "size")
+    for segment, pid, owner, attached, size in _sysv_table("shm", *columns):
         if owner == uid and attached == 0 and _is_gone(pid):
             with _attached(segment) as address:
-                is_postgres = address is not None and _word(address, 0) == _POSTGRES_MEMORY_MARK
+                is_postgres = address is not None and _is_header(address, size)
             if is_postgres:
                 _remove_segment(segment)
     for semaphores, count, owner in _sysv_table("sem", "semid", "nsems", "uid"):
@@ -48,6 +51,14 @@ def remove_dead_ipc(uid: int) -> None:
             and _is_gone(_libc.semctl(semaphores, last, _SEM_GETPID))
         ):
             _libc.semctl(semaphores, 0, _IPC_RMID)
+
+
+def _is_header(address: int, size: int) -> bool:
+    """Whether it is PostgreSQL's, or what a postmaster leaves that was killed before it could write
+    its header: as large as that, and empty."""
+    if _word(address, 0) == _POSTGRES_MEMORY_MARK:
+        return True
+    return size == _POSTGRES_HEADER_BYTES and not any(ctypes.string_at(address, size))
 
 
 def _is_gone(pid: int) -> bool:
@@ -88,10 +99,10 @@ def _word(address: int, offset: int) -> int:
 
 
 def _remove_segment(segment: int) -> None:
-    """With PostgreSQL's segments under /dev/shm that its header leads to."""
+    """With PostgreSQL's segments under /dev/shm that its header leads to, if it has any."""
     with _attached(segment) as address:
         control_name = None if address is None else _word(address, _POSTGRES_DSM_CONTROL_OFFSET)
-    if control_name is not None:
+    if control_name:
         _remove_dynamic_memory(Path("/dev/shm", f"PostgreSQL.{control_name}"))
     _libc.shmctl(segment, _IPC_RMID, None)
 
