@@ -55,6 +55,7 @@ class Scene:
 
 SCENE_OF_SETTERS = Scene((str(SCENE), "."), 6.0)
 SCENE_OF_FAULTS = Scene((str(SCENE.with_name("faulted_server.py")), "."), 10.0)
+SCENE_OF_PATRONI = Scene(("-m", "dbdyno", "run", str(SCENE.with_name("patroni.toml"))), 20.0)
 STUDIES = {
     name: Scene(("-m", "dbdyno", "run", name, "--scale", "smoke"), longest_s)
     for name, longest_s in {
@@ -283,6 +284,17 @@ def test_a_death_among_several_servers_leaves_the_machine_as_it_was(
     seed: int, folder: Path
 ) -> None:
     death_of_several_servers(seed, folder)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", range(4))
+def test_a_death_within_a_patroni_cluster_leaves_the_machine_as_it_was(
+    seed: int, folder: Path
+) -> None:
+    """Patroni starts its server by itself, which is then no child of the guard's."""
+    victim = ("guard", "lab and guard", "lab", "server")[seed % 4]
+    moment_s = random.Random(seed).uniform(2.0, SCENE_OF_PATRONI.longest_s)
+    one_death(SCENE_OF_PATRONI, victim, moment_s, folder)
 
 
 @pytest.mark.nightly
