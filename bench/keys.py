@@ -10,7 +10,7 @@ from bench.options import Options
 from bench.place import Place
 from dbdyno.errors import MachineError
 
-_PROGRAM = "redis-benchmark"
+_PROGRAM = "valkey-benchmark"
 _TRIAL_BATCHES = 20_000
 """Length of the trial run, whose rate tells how many requests fill a window."""
 
@@ -39,7 +39,7 @@ def _run(place: Place, clients: int, pipeline: int, options: Options, *, request
     password = str(place.target["password"])
     return run_child(
         [
-            _PROGRAM,
+            place.programs / _PROGRAM,
             *("-s", place.socket),
             *("-a", password),
             *("-t", "get"),

@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -27,7 +27,7 @@ SYSBENCH_SCRIPTS = Path("/usr/share/sysbench")
 KEYS = ROOT / "workloads" / "keys.lua"
 POSTGRESQL = "postgresql:18.4"
 MARIADB = "mariadb@system"
-REDIS = "redis@system"
+VALKEY = "valkey:9.1"
 _POSTGRESQL_SETTINGS = {"max_connections": "1100", "shared_buffers": "1GB"}
 _MARIADB_SETTINGS = {
     "back_log": "4096",
@@ -61,6 +61,8 @@ class Place:
     target: Mapping[str, Any] = field(default_factory=lambda: {"driver": "null"})
     facts: Mapping[str, object] = field(default_factory=dict)
     """Kind, version and changed settings of the server."""
+    programs: Path = Path()
+    """The folder of the server's own programs, where they were downloaded."""
     earlier: Path | None = None
     """The engine's program of an earlier revision, where a row compares it."""
 
@@ -211,12 +213,14 @@ def mariadb(engine: Engine, options: Options) -> Iterator[Place]:
 
 
 @contextmanager
-def redis(engine: Engine, options: Options) -> Iterator[Place]:
-    """A Redis server with the keys of the workload `keys`, named as its own benchmark does."""
-    with _served(REDIS, {"save": "", "maxclients": "1100"}, engine) as place:
+def valkey(engine: Engine, options: Options) -> Iterator[Place]:
+    """A Valkey server with the keys of the workload `keys`, named as its own benchmark does."""
+    programs = fetch(VALKEY)
+    assert programs is not None, "it is downloaded"
+    with _served(VALKEY, {"save": "", "maxclients": "1100"}, engine) as place:
         names = {"keys": options.table_rows}
         call_engine(place, engine_spec(place, KEYS, 2, names, command="prepare"))
-        yield place
+        yield replace(place, programs=programs)
 
 
 def apart(where: Where) -> Where:
