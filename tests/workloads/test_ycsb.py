@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -28,6 +29,7 @@ MIX: Mapping[str, Any] = {
 }
 DISTRIBUTIONS = ("uniform", "zipfian", "latest", "hotspot", "exponential")
 DRAWS = 1_000_000
+OPERATIONS = 50_000
 DEPENDENCIES = """<project>
 <modelVersion>4.0.0</modelVersion><groupId>test</groupId><artifactId>ycsb</artifactId>
 <version>1</version><dependencies><dependency><groupId>site.ycsb</groupId>
@@ -224,24 +226,57 @@ def test_keys_come_as_often_as_from_ycsb_itself(
     assert chi2_contingency(table).pvalue > 0.001
 
 
-def drawn_by_ycsb(folder: Path, options: Mapping[str, Any]) -> Counter[str]:
-    """Keys of as many reads, as BasicDB prints them."""
+@pytest.mark.nightly  # As above.
+def test_operations_come_as_often_as_from_ycsb_itself(
+    sqlite: Driven, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Both of the same proportions, which do not add up to 1."""
+    mix = {**MIX, "readproportion": 0.7}
+    assert sqlite.call("ycsb", "prepare", **SIZE).complaint == ""
+    try:
+        ran = sqlite.run("ycsb", events=OPERATIONS, **SIZE, **mix)
+    finally:
+        assert sqlite.call("ycsb", "cleanup", **SIZE).complaint == ""
+    assert ran.complaint == ""
+    ours = operations(ran.summary)
+    line = client_of(tmp_path_factory.getbasetemp() / "ycsb")
+    given = {**SIZE, **mix, "operationcount": OPERATIONS}
+    done = subprocess.run(
+        [*line, *properties_of(given)], capture_output=True, text=True, check=True
+    )
+    counted = re.findall(r"^\[([A-Z-]+)\], Operations, (\d+)", done.stdout, re.MULTILINE)
+    theirs = Counter({name: int(times) for name, times in counted})
+    # A read-modify-write counts there as a read and an update, too.
+    for name in ("READ", "UPDATE"):
+        theirs[name] -= theirs["READ-MODIFY-WRITE"]
+    names = sorted(ours)
+    assert set(names) <= set(theirs)
+    assert sum(theirs[name] for name in names) == ours.total() == OPERATIONS
+    table = [[side[name] for name in names] for side in (ours, theirs)]
+    assert chi2_contingency(table).pvalue > 0.001
+
+
+def client_of(folder: Path) -> list[str]:
+    """How YCSB's client is called on its database that does nothing; fetched first."""
     if not folder.exists():
         folder.mkdir()
         (folder / "pom.xml").write_text(DEPENDENCIES)
         fetch = ["mvn", "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=lib"]
         subprocess.run(fetch, cwd=folder, check=True)
-    properties = {
-        **options,
-        "workload": "site.ycsb.workloads.CoreWorkload",
-        "basicdb.verbose": "true",
-        "operationcount": DRAWS,
-        "readproportion": 1,
-        "updateproportion": 0,
-    }
-    line = ["java", "-cp", f"{folder}/lib/*", "site.ycsb.Client", "-t"]
-    line += ["-db", "site.ycsb.BasicDB"]
-    line += [word for name, value in properties.items() for word in ("-p", f"{name}={value}")]
+    client = ["java", "-cp", f"{folder}/lib/*", "site.ycsb.Client", "-t"]
+    return [*client, "-db", "site.ycsb.BasicDB"]
+
+
+def properties_of(options: Mapping[str, Any]) -> list[str]:
+    """A core workload's properties, as the client takes them."""
+    properties = {**options, "workload": "site.ycsb.workloads.CoreWorkload"}
+    return [word for name, value in properties.items() for word in ("-p", f"{name}={value}")]
+
+
+def drawn_by_ycsb(folder: Path, options: Mapping[str, Any]) -> Counter[str]:
+    """Keys of as many reads, as BasicDB prints them."""
+    reads = {"operationcount": DRAWS, "readproportion": 1, "updateproportion": 0}
+    line = [*client_of(folder), *properties_of({**options, **reads, "basicdb.verbose": "true"})]
     with subprocess.Popen(
         line, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as client:
