@@ -13,7 +13,7 @@ use std::thread;
 
 use targets::{ALLOCATION_MAX, TARGETS};
 
-/// Mutated inputs per target.
+/// Mutated inputs per target, unless `DBDYNO_FUZZ_ROUNDS` says otherwise.
 const ROUNDS: u32 = 20_000;
 
 /// Records the largest allocation of each thread.
@@ -91,7 +91,8 @@ fn try_target(name: &str, target: fn(&[u8])) {
     let seeds = seeds(name);
     seeds.iter().for_each(|seed| target(seed));
     let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
-    for _ in 0..ROUNDS {
+    let rounds = std::env::var("DBDYNO_FUZZ_ROUNDS").map(|rounds| rounds.parse().unwrap());
+    for _ in 0..rounds.unwrap_or(ROUNDS) {
         let mut input = seeds[numbers.below(seeds.len())].clone();
         let other = &seeds[numbers.below(seeds.len())];
         change(&mut input, other, &mut numbers);
