@@ -4,7 +4,7 @@ export RUSTUP_TOOLCHAIN := $(shell scripts/toolchain)
 # command compiles all of them again.
 export PYTHONDONTWRITEBYTECODE :=
 # Debian packages that tests need.
-PACKAGES := sysbench postgresql-15 mariadb-server redis-server libaio1 maven chromium chromium-driver pgbouncer fio xfsprogs iproute2
+PACKAGES := sysbench postgresql-15 mariadb-server redis-server clickhouse-server libaio1 maven chromium chromium-driver pgbouncer fio xfsprogs iproute2
 BIN := .venv/bin
 
 .PHONY: setup quickstart classics fmt lint lint-python lint-rust test check downloads rust-tests-built rust-tests python-tests python-tests-alone nightly fuzz generate lock bench service-times verdicts wheel

@@ -17,7 +17,7 @@ pub type Target = (&'static str, fn(&[u8]));
 
 /// All of them.
 #[allow(dead_code, reason = "the fuzz project names them one by one")]
-pub const TARGETS: [Target; 7] = [
+pub const TARGETS: [Target; 8] = [
     ("postgres_handshake", postgres_handshake),
     ("mysql_handshake", mysql_handshake),
     ("postgres_reply", postgres_reply),
@@ -25,6 +25,7 @@ pub const TARGETS: [Target; 7] = [
     ("mysql_compression", mysql_compression),
     ("resp_reply", resp_reply),
     ("mongodb_reply", mongodb_reply),
+    ("clickhouse_reply", clickhouse_reply),
 ];
 
 /// Messages of a PostgreSQL that shakes hands.
@@ -171,6 +172,29 @@ fn read(session: &mut Session, reply: &[u8], said: &mut Vec<String>) {
             Err(error) => return said.push(error.to_string()),
         }
     }
+}
+
+/// Replies of a ClickHouse: the first byte says to what, the second where the bytes are cut.
+pub fn clickhouse_reply(data: &[u8]) {
+    let [request, cut, bytes @ ..] = data else { return };
+    let whole = answers_to_queries(*request, &[bytes]);
+    let (first, second) = bytes.split_at(usize::from(*cut).min(bytes.len()));
+    let cut = answers_to_queries(*request, &[first, second]);
+    assert_eq!(whole, cut, "the same, however the bytes are cut");
+}
+
+/// As `answers`, to one query or to none.
+fn answers_to_queries(request: u8, pieces: &[&[u8]]) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut session = Session::unconnected_clickhouse();
+    let sent = match request & 3 {
+        0 => session.query(b"SELECT 1", &mut out).err(),
+        1 => session.query(b"INSERT INTO t(a, b) VALUES (1, 'a'), (2, NULL)", &mut out).err(),
+        2 => session.query(b"INSERT INTO t SELECT 1", &mut out).err(),
+        _ => None,
+    };
+    assert!(sent.is_none(), "{sent:?}");
+    replies(&mut session, pieces, |session, _, bytes, said| read(session, bytes, said))
 }
 
 /// Replies of a Valkey or Redis; the first byte says to which commands, the second where the bytes

@@ -125,6 +125,7 @@ KINDS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "mysql": ("mysql", {"innodb_flush_log_at_trx_commit": "0", "sync_binlog": "0"}),
     "sqlite": ("sqlite", {"journal_mode": "wal", "synchronous": "off"}),
     "duckdb": ("duckdb", {"threads": "2", "memory_limit": "512MB"}),
+    "clickhouse": ("clickhouse", {"max_threads": "2"}),
 }
 """By kind of server: how scripts call it, and what makes it wait for no disk."""
 

@@ -4,13 +4,16 @@
 -- docs/workloads/oltp.md
 
 local sql = require("parts.sql")
-sql.on_duckdb = true
+sql.on_duckdb, sql.on_clickhouse = true, true
 
 function prepare()
-  local connection = sql.connect()
+  local connection, driver = sql.connect()
+  local columns = "(id INTEGER NOT NULL, k INTEGER DEFAULT '0' NOT NULL, PRIMARY KEY (id))"
+  if driver == "clickhouse" then
+    columns = "(id Int32, k Int32)" .. sql.MERGE_TREE
+  end
   for number = 1, sysbench.opt.threads do
-    connection:query(("CREATE TABLE IF NOT EXISTS sbtest%d (id INTEGER NOT NULL, "
-      .. "k INTEGER DEFAULT '0' NOT NULL, PRIMARY KEY (id))"):format(number))
+    connection:query(("CREATE TABLE IF NOT EXISTS sbtest%d %s"):format(number, columns))
   end
 end
 

@@ -5,11 +5,11 @@
 -- to read it: each test against itself on another version or setting, never against another test.
 -- docs/workloads/micro.md
 --
--- Runs on MySQL, MariaDB, PostgreSQL, SQLite and DuckDB.
+-- Runs on MySQL, MariaDB, PostgreSQL, SQLite and DuckDB; on ClickHouse what reads and inserts.
 
 local sql = require("parts.sql")
 local tests = require("parts.micro_tests")
-sql.on_duckdb = true
+sql.on_duckdb, sql.on_clickhouse = true, true
 
 sysbench.cmdline.options = sql.options {
   test = { "Which one; `list` in its place names all", "points" },
@@ -32,19 +32,26 @@ local C, PAD = ("###########-"):rep(9) .. "###########", ("###########-"):rep(4)
 
 local function prepare_table(connection, name)
   local size = sysbench.opt.table_size
-  sql.create_table(connection, name, "id INTEGER NOT NULL PRIMARY KEY, k INTEGER NOT NULL, "
-    .. "c CHAR(120) NOT NULL, pad CHAR(60) NOT NULL")
+  local columns = "id INTEGER NOT NULL PRIMARY KEY, k INTEGER NOT NULL, "
+    .. "c CHAR(120) NOT NULL, pad CHAR(60) NOT NULL"
+  if sql.name() == "clickhouse" then
+    columns = "id Int32, k Int32, c String, pad String"
+  end
+  sql.create_table(connection, name, columns)
   sql.begin_rows(connection, name .. " (id, k, c, pad)")
   for id = 1, size do
     connection:bulk_insert_next(("(%d, %d, '%s', '%s')"):format(
       id, sysbench.rand.uniform(1, size), sysbench.rand.string(C), sysbench.rand.string(PAD)))
   end
   connection:bulk_insert_done()
-  connection:query(("CREATE INDEX %s_k ON %s (k)"):format(name, name))
+  if sql.name() ~= "clickhouse" then
+    connection:query(("CREATE INDEX %s_k ON %s (k)"):format(name, name))
+  end
 end
 
 local function prepare_tables()
   local connection = sql.connect()
+  tests.check(sysbench.opt.test)
   for number in sql.share(sysbench.opt.tables) do
     prepare_table(connection, tests.table_name(number))
   end

@@ -4,6 +4,7 @@
 -- docs/workloads/oltp.md
 
 local sbtest = require("parts.sbtest")
+require("parts.sql").on_clickhouse = true
 
 sysbench.cmdline.options = sbtest.options()
 sysbench.cmdline.commands = sbtest.commands

@@ -61,6 +61,12 @@ local NUMBERED = {
 
 local function create_table(connection, number)
   local options, driver = sysbench.opt, sql.name()
+  if driver == "clickhouse" then
+    -- It numbers no rows and has no index beside the table's order.
+    connection:query(("CREATE TABLE sbtest%d (id Int32, k Int32, c String, pad String)%s"):format(
+      number, sql.MERGE_TREE))
+    return
+  end
   local id = options.auto_inc and NUMBERED[is_redshift() and "redshift" or driver]
     or "INTEGER NOT NULL"
   if options.auto_inc and driver == "duckdb" then
@@ -90,7 +96,8 @@ end
 sbtest.begins_empty = false
 
 local function load_rows(connection, number)
-  local rows, numbered = sysbench.opt.table_size, sysbench.opt.auto_inc
+  local rows = sysbench.opt.table_size
+  local numbered = sysbench.opt.auto_inc and sql.name() ~= "clickhouse"
   if sbtest.begins_empty and not numbered then
     return
   end
@@ -108,12 +115,17 @@ local function load_rows(connection, number)
 end
 
 local function prepare_tables()
-  local connection = sql.connect()
+  local connection, driver = sql.connect()
+  local indexed = sysbench.opt.create_secondary and not is_redshift() and driver ~= "clickhouse"
+  if driver == "clickhouse" and sysbench.tid % sysbench.opt.threads == 0 then
+    print("ClickHouse: tables are MergeTree in the order of id, without an index on k; the server "
+      .. "numbers no rows, and each statement stands alone")
+  end
   for number in sql.share(sysbench.opt.tables) do
     print(("sbtest%d: %d rows"):format(number, sysbench.opt.table_size))
     create_table(connection, number)
     load_rows(connection, number)
-    if sysbench.opt.create_secondary and not is_redshift() then
+    if indexed then
       connection:query(("CREATE INDEX k_%d ON sbtest%d(k)"):format(number, number))
     end
   end
@@ -134,7 +146,8 @@ local function prewarm_tables()
     end
     connection:query(("SELECT AVG(id) FROM (SELECT * FROM sbtest%d%s LIMIT %d) t"):format(
       number, forced, rows))
-    local k = driver == "mysql" and "k" or "CAST(k AS CHAR(11))"
+    local k = driver == "mysql" and "k" or driver == "clickhouse" and "toString(k)"
+      or "CAST(k AS CHAR(11))"
     connection:query(("SELECT COUNT(*) FROM (SELECT * FROM sbtest%d WHERE %s LIKE '%%0%%' "
       .. "LIMIT %d) t"):format(number, k, rows))
   end
@@ -187,9 +200,9 @@ local function repeated(times, make)
 end
 
 -- BEGIN and COMMIT as functions, which do nothing if each statement commits alone. `writes`: some
--- statement will.
+-- statement will. ClickHouse has no transactions.
 function sbtest.transaction(writes)
-  if sysbench.opt.skip_trx then
+  if sysbench.opt.skip_trx or sql.name() == "clickhouse" then
     local function nothing() end
     return nothing, nothing
   end
@@ -300,7 +313,7 @@ function sbtest.insert()
   local number = uniform(1, sysbench.opt.tables)
   local k, c, pad = any_id(), text(C_PATTERN), text(PAD_PATTERN)
   local columns, id = "id, ", "0, "
-  if not sysbench.opt.auto_inc then
+  if not sysbench.opt.auto_inc or sql.name() == "clickhouse" then
     -- Of 32 bits without a sign, into a column of 32 with one.
     id = ("%d, "):format(sysbench.rand.unique() - 2 ^ 31)
   elseif sql.name() ~= "mysql" then

@@ -21,14 +21,23 @@ local SET_LEVEL = {
 -- Whether the script's statements are such that DuckDB has them, too.
 sql.on_duckdb = false
 
+-- Whether ClickHouse has them: it reads and inserts, without transactions.
+sql.on_clickhouse = false
+
 -- A connection whose transactions have the level of the option `isolation`, and the driver's name:
--- "mysql" (MariaDB too), "pgsql", "sqlite" or "duckdb", whose transactions have one level.
+-- "mysql" (MariaDB too), "pgsql", "sqlite" or "duckdb", whose transactions have one level, or
+-- "clickhouse", which has none.
 function sql.connect()
   local driver, level = sysbench.sql.driver(), sysbench.opt.isolation or ""
   driver_name = driver:name()
   if driver_name == "duckdb" and not sql.on_duckdb then
     error("this script is not for DuckDB, which lacks statements of it; those for DuckDB: "
       .. "oltp_*, select_random_*, bulk_insert, micro and ontime", 0)
+  end
+  if driver_name == "clickhouse" and not sql.on_clickhouse then
+    error("this script is not for ClickHouse, which lacks statements of it; those for ClickHouse: "
+      .. "oltp_point_select, oltp_read_only, oltp_insert, select_random_*, bulk_insert and "
+      .. "micro", 0)
   end
   if level ~= "" and not LEVELS[level] then
     error(("--isolation=%s: expected READ COMMITTED, REPEATABLE READ, SERIALIZABLE, or nothing "
@@ -55,8 +64,14 @@ function sql.options(own)
   return own
 end
 
+-- What follows the columns of a table of ClickHouse whose rows are found by `id`.
+sql.MERGE_TREE = " ENGINE = MergeTree ORDER BY id"
+
 function sql.create_table(connection, name, columns)
   local engine = sql.name() == "mysql" and " ENGINE=" .. sysbench.opt.storage_engine or ""
+  if sql.name() == "clickhouse" then
+    engine = sql.MERGE_TREE
+  end
   connection:query(("CREATE TABLE %s (%s)%s %s"):format(
     name, columns, engine, sysbench.opt.create_table_options))
 end
@@ -74,6 +89,8 @@ local LISTED = {
     .. "WHERE table_schema = current_schema() AND table_name = '%s'",
   sqlite = "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = '%s'",
   duckdb = "SELECT COUNT(*) FROM duckdb_tables() WHERE table_name = '%s'",
+  clickhouse = "SELECT COUNT(*) FROM system.tables "
+    .. "WHERE database = currentDatabase() AND name = '%s'",
 }
 
 function sql.exists(connection, name)

@@ -33,6 +33,7 @@ pub fn advice(target: &Target, sqlstate: &str, number: i64) -> Option<&'static s
         Target::Mysql(_) => mysql(number),
         Target::Redis(_) => redis(sqlstate),
         Target::Mongodb(_) => mongodb(sqlstate),
+        Target::Clickhouse(_) => clickhouse(number),
     }
 }
 
@@ -113,6 +114,24 @@ fn mysql(number: i64) -> Option<&'static str> {
         1153 => "raise the server's max_allowed_packet",
         // ER_MAX_PREPARED_STMT_COUNT_REACHED.
         1461 => "raise the server's max_prepared_stmt_count, or use fewer clients",
+        _ => return None,
+    })
+}
+
+/// By the codes of its `system.errors`.
+fn clickhouse(code: i64) -> Option<&'static str> {
+    Some(match code {
+        243 => DISK,
+        241 => MEMORY,
+        60 | 81 => MISSING,
+        57 => PRESENT,
+        159 => LIMIT,
+        164 => READ_ONLY,
+        192..=194 | 516 => "check user and password",
+        291 | 497 => ACCESS,
+        16 | 42 | 43 | 46 | 47 | 48 | 53 | 62 => LANGUAGE,
+        202 => "raise the server's max_concurrent_queries, or use fewer clients",
+        252 => "insert more rows at a time, so that merging keeps up",
         _ => return None,
     })
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use record::Target;
 
+use crate::clickhouse;
 use crate::connect_error::ConnectError;
 use crate::dial::{address_of, endpoint_of};
 use crate::duckdb;
@@ -98,6 +99,10 @@ fn connect_to<'a>(
         }
         Target::Mongodb(target) => {
             Ok(mongodb::connect(target, ordinal, timeout, tell)?.map(Session::Mongodb))
+        }
+        Target::Clickhouse(target) => {
+            let opened = clickhouse::connect(target, ordinal, timeout, tell)?;
+            Ok(opened.map(|session| Session::Clickhouse(Box::new(session))))
         }
         Target::Scripted { plan } => Ok(Connected {
             session: Session::Scripted(ScriptedSession::new(plan)),

@@ -14,6 +14,7 @@ mod bulk;
 #[cfg(test)]
 mod bytewise;
 mod channel;
+mod clickhouse;
 mod cluster;
 mod connect;
 mod connect_error;

@@ -23,18 +23,29 @@ impl Session {
             | Self::Sqlite(_)
             | Self::Scripted(_)
             | Self::Redis(_)
-            | Self::Mongodb(_) => Ok(None),
+            | Self::Mongodb(_)
+            | Self::Clickhouse(_) => Ok(None),
             Self::Duckdb(session) => Ok(session.load(sql).map(Sent::Done)),
             Self::Postgres(session) => session.load(sql, forms, out),
             Self::Mysql(session) => session.load(sql, forms, out),
         }
     }
 
-    /// Appends the rows of [`Session::load`] after [`Progress::Wanted`].
+    /// Appends what [`Progress::Wanted`] asks for: the rows of [`Session::load`], or what another
+    /// request still needs ([`Session::continues_requests`]).
     pub fn send_rows(&mut self, out: &mut Vec<u8>) {
-        if let Self::Mysql(session) = self {
-            session.send_rows(out);
+        match self {
+            Self::Mysql(session) => session.send_rows(out),
+            Self::Clickhouse(session) => session.send_rows(out),
+            _ => {}
         }
+    }
+
+    /// Whether any request may need more than was sent first ([`Progress::Wanted`]): ClickHouse
+    /// names a table's columns before it takes rows for them, and after an error is asked whether
+    /// it has read all.
+    pub fn continues_requests(&self) -> bool {
+        matches!(self, Self::Clickhouse(_))
     }
 
     /// Whether a native load that goes wrong may leave rows behind, so that it needs a transaction
@@ -53,7 +64,8 @@ impl Session {
             | Self::Scripted(_)
             | Self::Postgres(_)
             | Self::Redis(_)
-            | Self::Mongodb(_) => 0,
+            | Self::Mongodb(_)
+            | Self::Clickhouse(_) => 0,
         }
     }
 
@@ -66,7 +78,8 @@ impl Session {
             | Self::Duckdb(_)
             | Self::Scripted(_)
             | Self::Redis(_)
-            | Self::Mongodb(_) => false,
+            | Self::Mongodb(_)
+            | Self::Clickhouse(_) => false,
             Self::Postgres(session) => session.refused_load(),
             Self::Mysql(session) => session.refused_load(),
         }

@@ -39,6 +39,8 @@ pub enum Peer {
     Redis,
     /// MongoDB, or a server that speaks its protocol.
     Mongodb,
+    /// ClickHouse, at the port of its native protocol.
+    Clickhouse,
     /// Mail or FTP: they greet in the same way.
     Mail,
     /// It expects TLS from the first byte on.
@@ -55,6 +57,7 @@ impl fmt::Display for Peer {
             Self::Ssh => "an SSH server",
             Self::Redis => "a Valkey or Redis server",
             Self::Mongodb => "a MongoDB server",
+            Self::Clickhouse => "a ClickHouse server (native protocol)",
             Self::Mail => "a mail or FTP server",
             Self::Tls => "a server that expects TLS from the first byte on",
         })
@@ -70,6 +73,13 @@ pub(crate) fn recognise(first: &[u8]) -> Option<Peer> {
         _ if begins(&[b"HTTP/"]) && memchr::memmem::find(first, b"MongoDB").is_some() => {
             Some(Peer::Mongodb)
         }
+        // So does ClickHouse, whose HTTP port is another.
+        _ if begins(&[b"HTTP/"]) && memchr::memmem::find(first, b"clickhouse-client").is_some() => {
+            Some(Peer::Clickhouse)
+        }
+        // Its Hello, or an exception: tag, code, class.
+        _ if begins(&[b"\0\x0aClickHouse"]) => Some(Peer::Clickhouse),
+        [2, _, _, 0, 0, _, b'D', b'B', b':', b':', ..] => Some(Peer::Clickhouse),
         _ if begins(&[b"HTTP/", b"<html", b"<HTML", b"<!DOCTYPE"]) => Some(Peer::Http),
         _ if begins(&[b"-ERR ", b"-NOAUTH ", b"-DENIED "]) => Some(Peer::Redis),
         _ if begins(&[b"220 ", b"220-"]) => Some(Peer::Mail),
@@ -122,6 +132,11 @@ mod tests {
             access MongoDB over HTTP on the native driver port.\r\n";
         check(browser, Some(Peer::Mongodb));
         check(b"\x21\x01\0\0\x01\0\0\0\x01\0\0\0\xdd\x07\0\0", Some(Peer::Mongodb));
+        check(b"\0\x0aClickHouse\x12\x10", Some(Peer::Clickhouse));
+        check(b"\x02\xc1\0\0\0\x0dDB::Exception", Some(Peer::Clickhouse));
+        let wrong_port = b"HTTP/1.0 400 Bad Request\r\n\r\nPort 9000 is for clickhouse-client \
+            program.\r\n";
+        check(wrong_port, Some(Peer::Clickhouse));
         check(b"220 mail.example ESMTP\r\n", Some(Peer::Mail));
         check(&[21, 3, 1, 0, 2, 2, 40], Some(Peer::Tls));
         check(b"\x05\0\0\0\x0b\x08\x05\x1a\0", Some(Peer::MysqlX));

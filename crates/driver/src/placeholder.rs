@@ -8,6 +8,8 @@ pub(crate) enum Dialect {
     Postgres,
     /// MySQL's and MariaDB's, without `NO_BACKSLASH_ESCAPES`.
     Mysql,
+    /// ClickHouse's: MySQL's, but that nothing has to follow the dashes of a comment.
+    Clickhouse,
 }
 
 /// Statement text, split at its placeholders.
@@ -41,12 +43,19 @@ impl Template {
             }
             let size = match dialect {
                 Dialect::Postgres => protected_in_postgres(&sql[..position], rest),
-                Dialect::Mysql => protected_in_mysql(rest),
+                Dialect::Clickhouse if rest.starts_with(b"--") => line(rest),
+                Dialect::Mysql | Dialect::Clickhouse => protected_in_mysql(rest),
             };
             text.extend_from_slice(&rest[..size]);
             position += size;
         }
         Self { text: text.into(), marks: marks.into() }
+    }
+
+    /// Whether the text begins with this word, in capitals or not.
+    pub fn begins_with(&self, word: &[u8]) -> bool {
+        let text = self.text.trim_ascii_start();
+        text.get(..word.len()).is_some_and(|found| found.eq_ignore_ascii_case(word))
     }
 
     /// Number of placeholders.
@@ -227,6 +236,15 @@ mod tests {
             let expected = if sql == "$a?" { "$a $1" } else { sql };
             assert_eq!(numbered(sql), expected);
         }
+    }
+
+    #[test]
+    fn clickhouse_s_comments_begin_at_once() {
+        let number = |sql| numbered_in(Dialect::Clickhouse, sql);
+        assert_eq!(number("a = ? --?\n ?"), "a = $1 --?\n $2");
+        assert_eq!(number(r"'\'?' `?` ?"), r"'\'?' `?` $1");
+        let template = Template::new(b" insert INTO t", Dialect::Clickhouse);
+        assert!(template.begins_with(b"INSERT") && !template.begins_with(b"SELECT"));
     }
 
     #[test]

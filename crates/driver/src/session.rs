@@ -2,6 +2,7 @@
 
 use std::mem::MaybeUninit;
 
+use crate::clickhouse::ClickhouseSession;
 use crate::duckdb::DuckdbSession;
 use crate::error::ProtocolError;
 use crate::mongodb::MongodbSession;
@@ -34,6 +35,8 @@ pub enum Session {
     Redis(RedisSession),
     /// A server that speaks MongoDB's protocol.
     Mongodb(MongodbSession),
+    /// A ClickHouse server. Boxed: it holds where it is in a reply's columns.
+    Clickhouse(Box<ClickhouseSession>),
 }
 
 const NO_STATEMENTS: ProtocolError = ProtocolError::Misuse(
@@ -48,7 +51,8 @@ const NO_DOCUMENTS: ProtocolError = ProtocolError::Misuse(
 );
 
 impl Session {
-    /// The name that scripts use: `pgsql`, `mysql`, `sqlite`, `duckdb`, `redis`, `mongodb`, `null`.
+    /// The name that scripts use: `pgsql`, `mysql`, `sqlite`, `duckdb`, `redis`, `mongodb`,
+    /// `clickhouse`, `null`.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Null(_) => "null",
@@ -59,29 +63,21 @@ impl Session {
             Self::Mysql(_) => "mysql",
             Self::Redis(_) => "redis",
             Self::Mongodb(_) => "mongodb",
+            Self::Clickhouse(_) => "clickhouse",
         }
     }
 
     /// Whether replies come over a socket, through [`Session::feed`].
     pub fn is_network(&self) -> bool {
-        match self {
-            Self::Null(_) | Self::Scripted(_) | Self::Sqlite(_) | Self::Duckdb(_) => false,
-            Self::Postgres(_) | Self::Mysql(_) | Self::Redis(_) | Self::Mongodb(_) => true,
-        }
+        let in_process =
+            matches!(self, Self::Null(_) | Self::Scripted(_) | Self::Sqlite(_) | Self::Duckdb(_));
+        !in_process
     }
 
     /// Whether a request blocks the calling thread, so that clients that run concurrently need a
     /// thread each.
     pub fn blocking(&self) -> bool {
-        match self {
-            Self::Sqlite(_) | Self::Duckdb(_) => true,
-            Self::Null(_)
-            | Self::Scripted(_)
-            | Self::Postgres(_)
-            | Self::Mysql(_)
-            | Self::Redis(_)
-            | Self::Mongodb(_) => false,
-        }
+        matches!(self, Self::Sqlite(_) | Self::Duckdb(_))
     }
 
     /// Ends statements that run in process, and waiting for locks, as soon as `over` says so. The
@@ -109,6 +105,7 @@ impl Session {
             Self::Duckdb(session) => Ok(Sent::Done(session.query(sql))),
             Self::Postgres(session) => session.query(sql, out),
             Self::Mysql(session) => session.query(sql, out),
+            Self::Clickhouse(session) => session.query(sql, out),
             Self::Redis(_) | Self::Mongodb(_) => Err(NO_STATEMENTS),
         }
     }
@@ -135,7 +132,8 @@ impl Session {
             | Self::Duckdb(_)
             | Self::Postgres(_)
             | Self::Mysql(_)
-            | Self::Mongodb(_) => Err(NO_COMMANDS),
+            | Self::Mongodb(_)
+            | Self::Clickhouse(_) => Err(NO_COMMANDS),
         }
     }
 
@@ -175,6 +173,7 @@ impl Session {
             }
             Self::Postgres(session) => session.prepare(sql, out),
             Self::Mysql(session) => session.prepare(sql, out),
+            Self::Clickhouse(session) => Ok((session.prepare(sql), Sent::Done(Reply::default()))),
             Self::Redis(_) | Self::Mongodb(_) => Err(NO_STATEMENTS),
         }
     }
@@ -234,6 +233,7 @@ impl Session {
             Self::Duckdb(session) => session.execute(statement, values).map(Sent::Done),
             Self::Postgres(session) => session.execute(statement, values, out),
             Self::Mysql(session) => session.execute(statement, values, out),
+            Self::Clickhouse(session) => session.execute(statement, values, out),
             Self::Redis(_) | Self::Mongodb(_) => Err(NO_STATEMENTS),
         }
     }
@@ -257,6 +257,7 @@ impl Session {
             Self::Duckdb(session) => session.close(statement).map(Sent::Done),
             Self::Postgres(session) => session.close_statement(statement, out),
             Self::Mysql(session) => session.close_statement(statement),
+            Self::Clickhouse(session) => session.close_statement(statement),
             Self::Redis(_) | Self::Mongodb(_) => Err(NO_STATEMENTS),
         }
     }
@@ -265,13 +266,7 @@ impl Session {
     pub fn statement_text(&self, statement: StatementId) -> Option<&[u8]> {
         match self {
             Self::Mysql(session) => session.statement_text(statement),
-            Self::Null(_)
-            | Self::Scripted(_)
-            | Self::Sqlite(_)
-            | Self::Duckdb(_)
-            | Self::Postgres(_)
-            | Self::Redis(_)
-            | Self::Mongodb(_) => None,
+            _ => None,
         }
     }
 
@@ -281,14 +276,10 @@ impl Session {
     /// once and have nothing outstanding.
     pub fn pipelined(&mut self, pipelined: bool) {
         match self {
-            Self::Null(_)
-            | Self::Sqlite(_)
-            | Self::Duckdb(_)
-            | Self::Scripted(_)
-            | Self::Mongodb(_) => {}
             Self::Postgres(session) => session.pipelined(pipelined),
             Self::Mysql(session) => session.pipelined(pipelined),
             Self::Redis(session) => session.pipelined(pipelined),
+            _ => {}
         }
     }
 
@@ -308,6 +299,7 @@ impl Session {
             Self::Mysql(session) => session.feed(buffer),
             Self::Redis(session) => session.feed(buffer),
             Self::Mongodb(session) => session.feed(buffer),
+            Self::Clickhouse(session) => session.feed(buffer),
         }
     }
 
@@ -326,6 +318,7 @@ impl Session {
             Self::Postgres(session) => session.discard_scanned(buffer_size),
             Self::Mysql(session) => session.discard_scanned(buffer_size),
             Self::Redis(session) => session.discard_scanned(buffer_size),
+            Self::Clickhouse(session) => session.discard_scanned(buffer_size),
         }
     }
 
@@ -346,6 +339,7 @@ impl Session {
             Self::Duckdb(session) => session.row(cursor, column),
             Self::Postgres(session) => session.row(reply, cursor, column),
             Self::Mysql(session) => session.row(reply, cursor, column),
+            Self::Clickhouse(session) => session.row(reply, cursor, column),
         }
     }
 
@@ -376,7 +370,12 @@ impl Session {
         cursor: &mut RowCursor,
     ) -> Result<Option<Reply>, ProtocolError> {
         match self {
-            Self::Null(_) | Self::Scripted(_) | Self::Redis(_) | Self::Mongodb(_) => Ok(None),
+            // ClickHouse has one statement in a text.
+            Self::Null(_)
+            | Self::Scripted(_)
+            | Self::Redis(_)
+            | Self::Mongodb(_)
+            | Self::Clickhouse(_) => Ok(None),
             Self::Sqlite(session) => Ok(session.next_result(cursor)),
             Self::Duckdb(session) => Ok(session.next_result(cursor)),
             Self::Postgres(session) => session.next_result(reply, cursor),
@@ -403,6 +402,7 @@ impl Session {
             (Self::Duckdb(session), Self::Duckdb(dead)) => Ok(Sent::Done(session.adopt(*dead))),
             (Self::Postgres(session), Self::Postgres(dead)) => session.adopt(dead, out),
             (Self::Mysql(session), Self::Mysql(dead)) => session.adopt(dead, out),
+            (Self::Clickhouse(session), Self::Clickhouse(dead)) => Ok(session.adopt(*dead)),
             // They have no statements to take over.
             (Self::Redis(_), Self::Redis(_)) | (Self::Mongodb(_), Self::Mongodb(_)) => {
                 Ok(Sent::Done(Reply::default()))
@@ -415,14 +415,10 @@ impl Session {
     #[inline]
     pub fn statements_memory(&self) -> &[MaybeUninit<u8>] {
         match self {
-            Self::Null(_)
-            | Self::Scripted(_)
-            | Self::Sqlite(_)
-            | Self::Duckdb(_)
-            | Self::Redis(_)
-            | Self::Mongodb(_) => &[],
             Self::Postgres(session) => session.statements_memory(),
             Self::Mysql(session) => session.statements_memory(),
+            Self::Clickhouse(session) => session.statements_memory(),
+            _ => &[],
         }
     }
 
@@ -431,7 +427,7 @@ impl Session {
     /// transaction.
     pub fn in_transaction(&self) -> bool {
         match self {
-            Self::Null(_) | Self::Scripted(_) | Self::Mongodb(_) => false,
+            Self::Null(_) | Self::Scripted(_) | Self::Mongodb(_) | Self::Clickhouse(_) => false,
             Self::Sqlite(session) => session.in_transaction(),
             Self::Duckdb(session) => session.in_transaction(),
             Self::Postgres(session) => session.in_transaction(),
@@ -449,7 +445,8 @@ impl Session {
             | Self::Sqlite(_)
             | Self::Mysql(_)
             | Self::Redis(_)
-            | Self::Mongodb(_) => false,
+            | Self::Mongodb(_)
+            | Self::Clickhouse(_) => false,
             Self::Postgres(session) => session.in_failed_transaction(),
             Self::Duckdb(session) => session.in_failed_transaction(),
         }
@@ -468,14 +465,9 @@ impl Session {
     /// Appends the protocol's closing message, if it has one.
     pub fn terminate(&mut self, out: &mut Vec<u8>) {
         match self {
-            Self::Null(_)
-            | Self::Scripted(_)
-            | Self::Sqlite(_)
-            | Self::Duckdb(_)
-            | Self::Redis(_)
-            | Self::Mongodb(_) => {}
             Self::Postgres(session) => session.terminate(out),
             Self::Mysql(session) => session.terminate(out),
+            _ => {}
         }
     }
 }

@@ -84,7 +84,11 @@ impl Traits for Target {
             Self::Sqlite(target) => 1 + u64::from(has_log(target)),
             // All share the instance's file and its log.
             Self::Duckdb(_) => 0,
-            Self::Postgresql(_) | Self::Mysql(_) | Self::Redis(_) | Self::Mongodb(_) => 1,
+            Self::Postgresql(_)
+            | Self::Mysql(_)
+            | Self::Redis(_)
+            | Self::Mongodb(_)
+            | Self::Clickhouse(_) => 1,
         }
     }
 
@@ -94,7 +98,7 @@ impl Traits for Target {
             // statements and rows of a range.
             Self::Postgresql(_) | Self::Mysql(_) => (9 * 1024, 40),
             // Mostly the buffer of a client's last reply.
-            Self::Redis(_) | Self::Mongodb(_) => (9 * 1024, 16),
+            Self::Redis(_) | Self::Mongodb(_) | Self::Clickhouse(_) => (9 * 1024, 16),
             // Each client is a shard with a Lua state and SQLite's page cache.
             Self::Sqlite(_) => (0, 2816),
             // The same without a cache: what is in memory is the instance's, by its memory_limit.
@@ -109,9 +113,11 @@ impl Traits for Target {
             Self::Null | Self::Scripted { .. } => true,
             Self::Redis(_) => family == Family::Keys,
             Self::Mongodb(_) => family == Family::Documents,
-            Self::Sqlite(_) | Self::Duckdb(_) | Self::Postgresql(_) | Self::Mysql(_) => {
-                family == Family::Sql
-            }
+            Self::Sqlite(_)
+            | Self::Duckdb(_)
+            | Self::Postgresql(_)
+            | Self::Mysql(_)
+            | Self::Clickhouse(_) => family == Family::Sql,
         }
     }
 

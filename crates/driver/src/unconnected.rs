@@ -2,6 +2,7 @@
 
 use wire_mysql::Agreed;
 
+use crate::clickhouse::ClickhouseSession;
 use crate::mongodb::MongodbSession;
 use crate::mysql::MysqlSession;
 use crate::postgres::PostgresSession;
@@ -39,5 +40,10 @@ impl Session {
     /// The same of a MongoDB.
     pub fn unconnected_mongodb() -> Self {
         Self::Mongodb(MongodbSession::new("test", 0))
+    }
+
+    /// The same of a ClickHouse, after its Hello.
+    pub fn unconnected_clickhouse() -> Self {
+        Self::Clickhouse(Box::new(ClickhouseSession::new(true)))
     }
 }

@@ -202,6 +202,8 @@ pub enum Target {
     /// none; empty: `test`. Its session has one setting, `authSource`: the database that has the
     /// user, `admin` unless set.
     Mongodb(ServerTarget),
+    /// A ClickHouse server, by its native protocol.
+    Clickhouse(ServerTarget),
 }
 
 /// A SQLite database file.

@@ -14,6 +14,7 @@ impl Target {
             Self::Mysql(_) => "mysql",
             Self::Redis(_) => "redis",
             Self::Mongodb(_) => "mongodb",
+            Self::Clickhouse(_) => "clickhouse",
         }
     }
 
@@ -24,7 +25,8 @@ impl Target {
             Self::Postgresql(server)
             | Self::Mysql(server)
             | Self::Redis(server)
-            | Self::Mongodb(server) => Some(server),
+            | Self::Mongodb(server)
+            | Self::Clickhouse(server) => Some(server),
         }
     }
 
@@ -37,7 +39,8 @@ impl Target {
             Self::Postgresql(server)
             | Self::Mysql(server)
             | Self::Redis(server)
-            | Self::Mongodb(server) => server.endpoints = vec![endpoint],
+            | Self::Mongodb(server)
+            | Self::Clickhouse(server) => server.endpoints = vec![endpoint],
         }
         Some(target)
     }

@@ -110,7 +110,9 @@ impl Runtime {
         }
         let mut queued = 0;
         let mut start_ns = slot.ready_ns;
-        if let (Some(token), Some(reactor)) = (slot.token, &mut self.reactor) {
+        if let (Some(token), Some(reactor)) = (slot.token, &mut self.reactor)
+            && !slot.continued
+        {
             start_ns = reactor.given_ns(token);
             queued = start_ns.saturating_sub(slot.ready_ns);
             recorder.on_the_way(queued, now.saturating_sub(self.polled.unread_since_ns()));
@@ -304,7 +306,7 @@ impl Runtime {
     pub(crate) fn given_ns(&mut self, index: u32) -> Option<u64> {
         let slot = self.slots.get(index).filter(|slot| slot.sent)?;
         Some(match (slot.token, &mut self.reactor) {
-            (Some(token), Some(reactor)) => reactor.given_ns(token),
+            (Some(token), Some(reactor)) if !slot.continued => reactor.given_ns(token),
             _ => slot.ready_ns,
         })
     }
@@ -323,7 +325,7 @@ impl Runtime {
     ) -> Result<Option<Reply>, ProtocolError> {
         let Some(slot) = self.slots.get_mut(index) else { return Ok(None) };
         slot.purpose = purpose;
-        slot.sent = false;
+        (slot.sent, slot.continued) = (false, false);
         slot.release_rows();
         let (Some(token), Some(reactor)) = (slot.token, self.reactor.as_mut()) else {
             if view.control().abandoned() {

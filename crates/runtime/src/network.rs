@@ -1,6 +1,6 @@
 //! From received bytes to conclusions.
 
-use driver::Progress;
+use driver::{Progress, ProtocolError};
 use engine::{Failure, ShardView};
 use reactor::{Chunk, Event, EventKind, SILENT_SEND_MAX, Token};
 
@@ -13,7 +13,7 @@ use crate::slot::{RowBytes, Slot};
 /// A reply's rows are kept whole up to this size; of a larger one only the last part is readable.
 const KEEP_MAX: usize = 64 * 1024 * 1024;
 
-/// Only loaders' connections send rows.
+/// Otherwise only loaders' connections send rows.
 const UNASKED: &str = "the server asked for rows that nobody offered";
 
 impl Runtime {
@@ -136,8 +136,45 @@ impl Runtime {
                 let now = view.now();
                 self.conclude(view, index, reply, now)
             }
+            Ok(Progress::Wanted { consumed }) if slot.session.continues_requests() => {
+                let rest = if direct { &bytes[consumed..] } else { &slot.input[consumed..] };
+                slot.early.extend_from_slice(rest);
+                slot.input.clear();
+                match self.send_wanted(view, index) {
+                    Ok(()) => Conclusion::Later,
+                    Err(error) => self.lost(view, index, &error.to_string()),
+                }
+            }
             Ok(Progress::Wanted { .. }) => self.lost(view, index, UNASKED),
         }
+    }
+
+    /// Sends what a request still needs, such as the rows of an INSERT. Its time goes on from when
+    /// the request itself was given to the kernel.
+    fn send_wanted(&mut self, view: &mut ShardView, index: u32) -> Result<(), ProtocolError> {
+        let given_ns = self.given_ns(index);
+        let Some(slot) = self.slots.get_mut(index) else { return Ok(()) };
+        let (Some(token), Some(reactor)) = (slot.token, self.reactor.as_mut()) else {
+            return Ok(());
+        };
+        if let Some(given_ns) = given_ns {
+            (slot.ready_ns, slot.continued) = (given_ns, true);
+        }
+        let out = reactor.output(token);
+        out.clear();
+        match &mut slot.channel {
+            None => slot.session.send_rows(out),
+            Some(channel) => {
+                slot.session.send_rows(channel.request());
+                channel.seal(out)?;
+            }
+        }
+        let len = out.len() as u64;
+        slot.sending = out.len() > SILENT_SEND_MAX;
+        reactor.submit(token, view.now());
+        let stopped = self.clients[slot.client as usize].stopped;
+        view.recorder_of(stopped).counters.bytes_sent += len;
+        Ok(())
     }
 
     /// Handles bytes that may end several replies. A pipeline's rows are not read, so only an

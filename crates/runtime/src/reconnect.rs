@@ -108,6 +108,7 @@ impl Runtime {
             purpose: Purpose::Idle,
             ready_ns: 0,
             sent: false,
+            continued: false,
             input: Vec::new(),
             sending: false,
             early: Vec::new(),

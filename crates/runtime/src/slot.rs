@@ -29,6 +29,8 @@ pub(crate) struct Slot {
     pub(crate) sent: bool,
     /// A large request is still being sent: its buffer must not be touched.
     pub(crate) sending: bool,
+    /// More of the request has been sent: `ready_ns` is when the kernel got its first part.
+    pub(crate) continued: bool,
     /// The connection is lost.
     pub(crate) broken: bool,
     /// The last reply and where its rows are.

@@ -14,7 +14,8 @@ local traceback = debug.traceback
 local RESTART_EVENT = 1
 local PARALLEL_COMMAND = true
 local KNOWN_DRIVERS = {
-  mysql = true, pgsql = true, postgresql = true, sqlite = true, duckdb = true, null = true,
+  mysql = true, pgsql = true, postgresql = true, sqlite = true, duckdb = true, clickhouse = true,
+  null = true,
 }
 
 local inherit, seen = names()

@@ -12,7 +12,7 @@ use crate::lua::{self, State};
 const API_VERSION: &str = "1.0.20";
 
 /// Drivers, by the names scripts use.
-const DRIVERS: [&str; 5] = ["mysql", "pgsql", "sqlite", "duckdb", "null"];
+const DRIVERS: [&str; 6] = ["mysql", "pgsql", "sqlite", "duckdb", "clickhouse", "null"];
 
 /// Pushes the prelude's second argument: what it can't find out itself.
 pub(crate) unsafe fn push_settings(state: *mut State, config: &Config) {

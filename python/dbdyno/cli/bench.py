@@ -177,7 +177,7 @@ def bench(
     mysql://user@/database?socket=/path/to/mysql.sock
     sqlite:///path/to/file.db?journal_mode=wal
     redis://:password@host:port/0 (valkey:// likewise); mongodb://user:password@host:port/database
-    null:
+    clickhouse://user:password@host:9000/database?http_port=8123; null:
 
     With --against or --with it is compared with a baseline in turns of two seconds, five times
     unless --repeat says otherwise. The result is kept in the store as a study of its own, with its

@@ -92,12 +92,19 @@ def _of_duckdb(code: str, _in_rule: bool) -> str | None:
     return f"DuckDB's errors are counted by their type: {', '.join(DUCKDB_TYPES)}"
 
 
+def _of_clickhouse(code: str, _in_rule: bool) -> str | None:
+    if code.isdecimal() and len(code) < len("10000"):
+        return None
+    return "ClickHouse's errors are counted by their number, such as `252`"
+
+
 _KINDS = {
     "postgresql": _of_postgresql,
     "mysql": _of_mysql,
     "mariadb": _of_mysql,
     "sqlite": _of_sqlite,
     "duckdb": _of_duckdb,
+    "clickhouse": _of_clickhouse,
 }
 """Kind of server → why it gives no error a code; `None`: it may."""
 _NAMES = {"SQLite": SQLITE_NAMES, "DuckDB": DUCKDB_TYPES}

@@ -15,7 +15,7 @@ use crate::load::{Form, wrong_row_count};
 use crate::reply::{Class, Progress, Reply, RowCursor, Sent, Tally};
 use crate::session::Session;
 use crate::table::{Rows, Table};
-use crate::{mysql, postgres};
+use crate::{clickhouse, mysql, postgres};
 
 /// Bytes read at once.
 const PIECE: usize = 16 * 1024;
@@ -155,6 +155,7 @@ impl Carrier {
         match self.session {
             Session::Postgres(_) => postgres::look(prefix, |sql| self.rows(sql.as_bytes())),
             Session::Mysql(_) => mysql::look(prefix, |sql| self.rows(sql.as_bytes())),
+            Session::Clickhouse(_) => clickhouse::look(prefix, |sql| self.rows(sql.as_bytes())),
             _ => Ok(None),
         }
     }

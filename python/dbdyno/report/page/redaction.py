@@ -20,6 +20,7 @@ SERVERS = (
     "valkey",
     "valkeys",
     "mongodb",
+    "clickhouse",
 )
 _URL = re.compile(rf"\b(?:{'|'.join(SERVERS)}|sqlite):/{{0,3}}[^\s\"'<>\\`;)]*[^\s\"'<>\\`,;)?.]")
 _PATH = re.compile(

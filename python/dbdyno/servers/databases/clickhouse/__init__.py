@@ -1,0 +1,1 @@
+"""ClickHouse: a server of columns."""

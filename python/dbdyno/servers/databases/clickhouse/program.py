@@ -1,0 +1,3 @@
+"""The name of ClickHouse's server program."""
+
+PROGRAM = "clickhouse-server"
