@@ -74,6 +74,17 @@ def test_a_host_says_what_it_has(host: LoadHost) -> None:
     assert facts["boot_id"] == Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
+def test_a_host_on_which_nothing_runs_waits_for_the_others() -> None:
+    words = (
+        "from dbdyno.places.ray_host import LoadHost; import threading; host = LoadHost(0.0); "
+        "[thread.join(1.0) for thread in threading.enumerate() if thread.daemon]; "
+        "print('waits'); host.close()"
+    )
+    done = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True)
+
+    assert done.stdout == "waits\n"
+
+
 def test_programs_end_when_nobody_asks_any_more() -> None:
     words = (
         "from dbdyno.places.ray_host import LoadHost; import threading; host = LoadHost(1.0); "

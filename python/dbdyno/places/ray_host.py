@@ -7,6 +7,7 @@ happens if nobody has asked for output for `LEASE_S`: the lab or the way to it i
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 import queue
@@ -45,7 +46,8 @@ class LoadHost:
         self._guard = Guarded()
         self._lease_s = lease_s
         self._wall_clock = wall_clock
-        self._asked_s = time.monotonic()
+        # Other hosts may still be starting: until something runs there is nothing to end.
+        self._asked_s = math.inf
         self._heard: queue.SimpleQueue[Heard] = queue.SimpleQueue()
         self._programs: dict[int, _Program] = {}
         self._closed = threading.Event()
@@ -78,6 +80,7 @@ class LoadHost:
 
     def run(self, number: int, argv: Sequence[str]) -> str:
         """Starts a program; returns why it can't be started, or nothing."""
+        self._asked_s = min(self._asked_s, time.monotonic())
         # Ray's threads block signals, and whatever they start would inherit that.
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         try:
