@@ -95,4 +95,4 @@ def _open(watched: Watched) -> Readings | Missing | None:
         )
 
 
-COLLECTOR = Collector("redis", "run", (*_FIELDS.values(), _KEYS), _open)
+COLLECTOR = Collector("redis", "run", (*_FIELDS.values(), _KEYS), _open, by_member=True)
