@@ -37,6 +37,7 @@ SUITE = (
     "which are not installed",
     "take a version that comes otherwise",
 )
+GO = (r"Go \(`go`\) is needed to build", "install Go")
 FIO = (r"`tool:fio` is not on this machine: ", "install fio, so that it is on the PATH")
 DB_BENCH = (r"`tool:rocksdb-tools:[\d.]+` is not on this machine: ", "install rocksdb-tools")
 PGBOUNCER = (r"`tool:pgbouncer` is not on this machine: ", "install pgbouncer")
@@ -71,6 +72,8 @@ LACKS: Mapping[str, tuple[int, tuple[tuple[str, str], ...]]] = {
     "innodb-doublewrite-ext4-journal": (4, (MAVEN, MOUNT)),
     "innodb-full-text": (4, (MAVEN,)),
     "innodb-scan-regression": (4, (MAVEN, SUITE)),
+    "mongodb-price-performance": (4, (GO,)),
+    "mongodb-sysbench": (4, (GO,)),
     "network-bandwidth": (4, (MAVEN, NETWORK, CERTIFICATES)),
     "ontime-analytics": (4, (MAVEN,)),
     "page-checksums": (4, (MAVEN, SUITE)),
