@@ -78,6 +78,7 @@ WORDS_OF_OTHERS = {
     "tests/report/": "pytest's request",
     "tests/servers/test_mongodb.py": "pytest's request",
     "tests/workloads/test_documents.py": "pytest's request",
+    "tests/workloads/test_ontime.py": "pytest's request",
     "tests/whole/": "pytest's request; a published benchmark is its authors' word",
     "tests/sysbench/": "pytest's request",
 }

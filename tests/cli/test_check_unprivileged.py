@@ -37,6 +37,7 @@ SUITE = (
     "which are not installed",
     "take a version that comes otherwise",
 )
+CLICKHOUSE = ("no clickhouse is installed on this machine", "apt-get install clickhouse-server")
 GO = (r"Go \(`go`\) is needed to build", "install Go")
 FIO = (r"`tool:fio` is not on this machine: ", "install fio, so that it is on the PATH")
 DB_BENCH = (r"`tool:rocksdb-tools:[\d.]+` is not on this machine: ", "install rocksdb-tools")
@@ -75,7 +76,7 @@ LACKS: Mapping[str, tuple[int, tuple[tuple[str, str], ...]]] = {
     "mongodb-price-performance": (4, (GO,)),
     "mongodb-sysbench": (4, (GO,)),
     "network-bandwidth": (4, (MAVEN, NETWORK, CERTIFICATES)),
-    "ontime-analytics": (4, (MAVEN,)),
+    "ontime-analytics": (2, (CLICKHOUSE,)),
     "page-checksums": (4, (MAVEN, SUITE)),
     "page-checksums-cost": (0, ()),
     "page-checksums-cost-engines": (4, (SUITE,)),

@@ -97,6 +97,14 @@ def test_a_server_of_a_run(server: Server) -> None:
 
 
 @slow
+def test_a_server_without_settings_starts(tmp_path: Path) -> None:
+    with nothing_left(), open_server(SYSTEM, {}, tmp_path) as server:
+        server.start()
+
+        assert server.database.facts()["version"]
+
+
+@slow
 def test_a_killed_server_is_noticed(server: Server) -> None:
     (pid, *_) = server.node.processes()
     os.kill(pid, signal.SIGKILL)

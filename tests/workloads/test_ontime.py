@@ -21,11 +21,13 @@ def flights(driven: Driven) -> Iterator[Driven]:
     assert driven.call("ontime", "cleanup").complaint == ""
 
 
-@pytest.fixture(scope="module")
-def columns(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driven]:
-    with open_driven("duckdb:1.5.6", tmp_path_factory.mktemp("duckdb")) as duckdb:
-        assert duckdb.call("ontime", "prepare", rows=ROWS).complaint == ""
-        yield duckdb
+@pytest.fixture(scope="module", params=["duckdb:1.5.6", "clickhouse@system"])
+def columns(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Driven]:
+    with open_driven(request.param, tmp_path_factory.mktemp("columns")) as driven:
+        assert driven.call("ontime", "prepare", rows=ROWS).complaint == ""
+        yield driven
 
 
 def asked(ran: Told) -> Mapping[str, int]:
@@ -49,7 +51,7 @@ def test_every_query_is_asked_and_has_the_result_of_the_rows(flights: Driven) ->
     asks_all_queries(flights)
 
 
-def test_duckdb_s_results_are_the_same(columns: Driven) -> None:
+def test_results_of_column_stores_are_the_same(columns: Driven) -> None:
     asks_all_queries(columns)
 
 

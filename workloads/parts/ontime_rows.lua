@@ -42,13 +42,27 @@ local DIVERTED = {
   { "WheelsOff", INTEGER }, { "TailNum", TEXT },
 }
 
+-- Columns that may be empty, besides those of airports to which flights are diverted.
+local MAY_BE_NULL = {}
+for name in ([[
+  DepTime DepDelay DepDelayMinutes DepDel15 DepartureDelayGroups TaxiOut WheelsOff WheelsOn TaxiIn
+  ArrTime ArrDelay ArrDelayMinutes ArrDel15 ArrivalDelayGroups CancellationCode ActualElapsedTime
+  AirTime CarrierDelay WeatherDelay NASDelay SecurityDelay LateAircraftDelay FirstDepTime
+  TotalAddGTime LongestAddGTime DivReachedDest DivActualElapsedTime DivArrDelay DivDistance
+]]):gmatch("%w+") do
+  MAY_BE_NULL[name] = true
+end
+
+-- Of each its name, its type in SQL, and whether it may be NULL.
 rows.COLUMNS = {}
 for place, column in ipairs(HEAD) do
-  rows.COLUMNS[place] = column
+  rows.COLUMNS[place] = { column[1], column[2], MAY_BE_NULL[column[1]] }
 end
 for airport = 1, 5 do
   for _, column in ipairs(DIVERTED) do
-    rows.COLUMNS[#rows.COLUMNS + 1] = { ("Div%d%s"):format(airport, column[1]), column[2] }
+    rows.COLUMNS[#rows.COLUMNS + 1] = {
+      ("Div%d%s"):format(airport, column[1]), column[2], true,
+    }
   end
 end
 

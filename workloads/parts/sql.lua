@@ -36,8 +36,8 @@ function sql.connect()
   end
   if driver_name == "clickhouse" and not sql.on_clickhouse then
     error("this script is not for ClickHouse, which lacks statements of it; those for ClickHouse: "
-      .. "oltp_point_select, oltp_read_only, oltp_insert, select_random_*, bulk_insert and "
-      .. "micro", 0)
+      .. "oltp_point_select, oltp_read_only, oltp_insert, select_random_*, bulk_insert, "
+      .. "micro and ontime", 0)
   end
   if level ~= "" and not LEVELS[level] then
     error(("--isolation=%s: expected READ COMMITTED, REPEATABLE READ, SERIALIZABLE, or nothing "
@@ -67,10 +67,11 @@ end
 -- What follows the columns of a table of ClickHouse whose rows are found by `id`.
 sql.MERGE_TREE = " ENGINE = MergeTree ORDER BY id"
 
-function sql.create_table(connection, name, columns)
+-- ClickHouse keeps the rows in the order of `key`, `id` unless it is given.
+function sql.create_table(connection, name, columns, key)
   local engine = sql.name() == "mysql" and " ENGINE=" .. sysbench.opt.storage_engine or ""
   if sql.name() == "clickhouse" then
-    engine = sql.MERGE_TREE
+    engine = key and sql.MERGE_TREE:gsub("id$", key) or sql.MERGE_TREE
   end
   connection:query(("CREATE TABLE %s (%s)%s %s"):format(
     name, columns, engine, sysbench.opt.create_table_options))

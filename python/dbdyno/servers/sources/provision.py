@@ -188,10 +188,11 @@ def _choose(
         package = kind.maven_package(version)
         return Provision(text, kind.name, source, version, package=package)
     if source is Source.SYSTEM and not kind.installed():
-        install = f"`apt-get install {kind.debian_package}`, or " if kind.debian_package else ""
+        install = f"`apt-get install {kind.debian_package}`" if kind.debian_package else ""
+        download = "leave `@system` out to download one" if kind.packages else ""
         raise ServerError(
             f"`{text}`: no {kind.name} is installed on this machine",
-            hint=f"{install}leave `@system` out to download one",
+            hint=", or ".join(filter(None, (install, download))) or None,
         )
     raise _no_such(text, kind, source, suite, version or "")
 

@@ -104,8 +104,9 @@ class ClickhouseServer(OwnServer):
             "max_concurrent_queries": str(_CONNECTIONS),
         }
         user = f"users.{ROLE}."
+        profile = {f"profiles.default.{name}": value for name, value in queries.items()}
         users = {
-            **{f"profiles.default.{name}": value for name, value in queries.items()},
+            **(profile or {"profiles.default": ""}),
             f"{user}password": self._password,
             f"{user}networks.ip": "::/0",
             f"{user}profile": "default",
