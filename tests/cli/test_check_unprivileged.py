@@ -55,6 +55,7 @@ GROUPS = ("does not let us make a control group|no control group has the memory 
 LACKS: Mapping[str, tuple[int, tuple[tuple[str, str], ...]]] = {
     "audit-trigger": (6, (COMPILER,)),
     "caching-proxy": (4, (SUITE,)),
+    "clickhouse-column-types": (2, (CLICKHOUSE,)),
     "cluster-comparison": (2, (GALERA,)),
     "cluster-comparison-connections": (2, (GALERA,)),
     "cluster-comparison-failover": (2, (GALERA,)),
