@@ -158,12 +158,14 @@ fn exception<'a>(reader: &mut Reader<'a>) -> Result<Exception<'a>, Stop> {
     Err(WireError::Malformed("exception: its causes do not end").into())
 }
 
-/// The head of the column at the front of `bytes`: its name, the name of its type, and the size of
-/// both; `None`: it is incomplete.
+/// Of a column its name, the name of its type, and the size of both in bytes.
+pub type ColumnHead<'a> = (&'a [u8], &'a [u8], usize);
+
+/// The head of the column at the front of `bytes`; `None`: it is incomplete.
 ///
 /// # Errors
 /// [`WireError::TooLong`].
-pub fn column(bytes: &[u8]) -> Result<Option<(&[u8], &[u8], usize)>, WireError> {
+pub fn column(bytes: &[u8]) -> Result<Option<ColumnHead<'_>>, WireError> {
     let mut reader = Reader::new(bytes);
     let mut read = || Ok((reader.text(NAME_SIZE_MAX)?, reader.text(NAME_SIZE_MAX)?));
     let read = complete(read())?;
