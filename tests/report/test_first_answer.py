@@ -421,9 +421,11 @@ def test_runs_that_were_cut_short_shorten_no_window_and_no_number_of_blocks(tmp_
 def test_a_study_names_its_author_and_licence_or_that_it_has_none(tmp_path: Path) -> None:
     study = analysed(tmp_path, PAIR).material.study
 
-    assert credit(study) == ("No author and no licence are named: ask before you print this.")
+    assert credit(study) == (
+        "No author or licence is named: ask whoever gave you this page before you publish it."
+    )
     assert credit(replace(study, author="N. N.")) == (
-        "By N. N. No licence is named: ask before you print this."
+        "By N. N. No licence is named: ask the author before you publish it."
     )
     assert credit(replace(study, licence="CC0")) == "Licence: CC0. No author is named."
     assert credit(replace(study, author="N. N", licence="CC0")) == "By N. N. Licence: CC0."
@@ -431,13 +433,22 @@ def test_a_study_names_its_author_and_licence_or_that_it_has_none(tmp_path: Path
 
 @pytest.mark.parametrize(
     ("failed", "words"),
-    [((), "nothing missing, all 6 runs complete"), (("wal",), "3 of 6 runs complete")],
+    [((), "all 6 planned runs complete"), (("wal",), "3 of 6 runs complete")],
 )
 def test_how_many_of_all_runs_are_complete_stands_beside_the_machine(
     failed: tuple[str, ...], words: str, tmp_path: Path
 ) -> None:
     analysis = analysed(tmp_path, replace(PAIR, failed=failed))
     assert measured_words(analysis)[-1].startswith(words)
+
+
+def test_a_scale_that_is_less_than_the_study_s_own_is_named(tmp_path: Path) -> None:
+    analysis = analysed(tmp_path, PAIR)
+    small = replace(analysis.material.study, scale="small", scales=("paper", "small"))
+
+    words = measured_words(replace(analysis, material=replace(analysis.material, study=small)))
+
+    assert words[-1] == "scale small, less than the study's own"
 
 
 def test_where_nothing_the_study_asks_first_can_be_told_the_answer_names_what_can(

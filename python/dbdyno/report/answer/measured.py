@@ -45,9 +45,9 @@ def credit(study: Study) -> str:
     named += [f"Licence: {study.licence}."] if study.licence else []
     lacking = [word for word in ("author", "licence") if not getattr(study, word)]
     if lacking:
-        verb = "is" if len(lacking) == 1 else "are"
-        ask = "" if study.licence else ": ask before you print this"
-        named.append(f"No {' and no '.join(lacking)} {verb} named{ask}.")
+        whom = "the author" if study.author else "whoever gave you this page"
+        ask = "" if study.licence else f": ask {whom} before you publish it"
+        named.append(f"No {' or '.join(lacking)} is named{ask}.")
     return " ".join(named)
 
 
@@ -64,6 +64,7 @@ def _parts(analysis: Analysis) -> Iterator[str]:
     minutes = 0.0 if imports(runs) else _busy_s(runs) / 60
     time = f" in {minutes:.0f} min" if minutes >= 1.5 else ""
     yield f"{_runs(analysis)}{time}"
+    yield _scale(analysis.material.study)
 
 
 def _runs(analysis: Analysis) -> str:
@@ -74,10 +75,17 @@ def _runs(analysis: Analysis) -> str:
     complete = sum(run.manifest.status == "complete" for run in analysis.material.runs)
     planned = max(len(analysis.material.plan.runs), len(analysis.material.runs))
     if planned == 1:
-        return "nothing missing, one run complete" if complete else "its run is not complete"
+        return "its one run is complete" if complete else "its run is not complete"
     if complete < planned:
         return f"{complete} of {planned} runs complete"
-    return f"nothing missing, all {planned} runs complete"
+    return f"all {planned} planned runs complete"
+
+
+def _scale(study: Study) -> str:
+    """That less was planned than the study's file asks for, where that is so."""
+    return (
+        "" if study.scale == study.scales[0] else f"scale {study.scale}, less than the study's own"
+    )
 
 
 def _servers(runs: Iterable[RunMaterial]) -> str:

@@ -70,7 +70,9 @@ def _chips(analysis: Analysis, judged: Sequence[Gate]) -> Iterator[Chip]:
     for name in HOW_OFTEN:
         if name in by_name:
             gate = by_name[name]
-            words = gate.brief or counted(fewest_blocks(analysis), "repeat")
+            blocks = fewest_blocks(analysis)
+            intervals = ", 95 % intervals" if blocks > 1 else ""
+            words = gate.brief or f"{counted(blocks, 'repeat')}{intervals}"
             if gate.state == "doubtful" and not gate.brief:
                 words = f"only {words}"
             yield Chip(words, gate.state, gate_anchor(gate))
