@@ -138,7 +138,7 @@ def test_run_and_check_tell_it_in_a_line(
 ) -> None:
     monkeypatch.chdir(study_file.parent)
     asking(study_file, "wal")
-    told = f"left out: `lite, wal`, since {LACKS}\n  cure: install it, or give its path\n"
+    told = f"left out: `lite, wal`, since {LACKS}\n  hint: install it, or give its path\n"
 
     assert call(["run", "example.toml", "--json"]) == 0
     said = capsys.readouterr()

@@ -13,21 +13,21 @@ _EVENTS: Mapping[str, Metric] = {
     "SelectQuery": Metric("selects", "", "counter", "SELECT queries begun"),
     "InsertQuery": Metric("inserts", "", "counter", "INSERT queries begun"),
     "SelectedRows": Metric("rows_read", "", "counter", "Rows read from tables"),
-    "SelectedBytes": Metric("bytes_read", "B", "counter", "Uncompressed bytes read from tables"),
+    "SelectedBytes": Metric("read_bytes", "B", "counter", "Uncompressed bytes read from tables"),
     "SelectedParts": Metric("parts_read", "", "counter", "Parts of tables that queries read"),
     "SelectedMarks": Metric("marks_read", "", "counter", "Granules of tables that queries read"),
     "InsertedRows": Metric("rows_inserted", "", "counter", "Rows inserted into tables"),
-    "InsertedBytes": Metric("bytes_inserted", "B", "counter", "Uncompressed bytes inserted"),
+    "InsertedBytes": Metric("inserted_bytes", "B", "counter", "Uncompressed bytes inserted"),
     "MergedRows": Metric("rows_merged", "", "counter", "Rows read by merges"),
-    "MergedUncompressedBytes": Metric("bytes_merged", "B", "counter", "Bytes read by merges"),
+    "MergedUncompressedBytes": Metric("merged_bytes", "B", "counter", "Bytes read by merges"),
     "ReadBufferFromFileDescriptorReadBytes": Metric(
-        "file_bytes_read", "B", "counter", "Bytes read from files, of the cache or the disk"
+        "file_read_bytes", "B", "counter", "Bytes read from files, of the cache or the disk"
     ),
     "WriteBufferFromFileDescriptorWriteBytes": Metric(
-        "file_bytes_written", "B", "counter", "Bytes written to files"
+        "file_written_bytes", "B", "counter", "Bytes written to files"
     ),
     "CompressedReadBufferBytes": Metric(
-        "bytes_decompressed", "B", "counter", "Bytes that decompression yielded"
+        "decompressed_bytes", "B", "counter", "Bytes that decompression yielded"
     ),
     "MarkCacheHits": Metric("mark_cache_hits", "", "counter", "Marks read in their cache"),
     "MarkCacheMisses": Metric("mark_cache_misses", "", "counter", "Marks not in their cache"),

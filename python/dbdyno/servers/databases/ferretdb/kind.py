@@ -68,5 +68,6 @@ KIND = Kind(
     installed_at=_installed_at,
     refuses=refuses,
     besides=_besides,
+    empty_bytes=76_000_000,
     rows_per_s=1_000,
 )
