@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
 import multiprocessing
 import os
 from collections.abc import Callable, Iterator
@@ -102,6 +103,36 @@ def test_memory_of_a_dead_postgresql_goes_and_other_memory_stays() -> None:
         assert others in segments()
     finally:
         _libc.shmctl(others, _IPC_RMID, None)
+
+
+@contextmanager
+def control_segment(content: bytes) -> Iterator[Path]:
+    """Named like PostgreSQL's, by a number that no server draws: they draw even ones."""
+    file = Path("/dev/shm", f"PostgreSQL.{2 * os.getpid() + 1}")
+    file.write_bytes(content)
+    try:
+        yield file
+    finally:
+        file.unlink(missing_ok=True)
+
+
+def test_a_control_segment_that_was_never_filled_goes() -> None:
+    with control_segment(bytes(66_976)) as file:
+        remove_dead_ipc(os.geteuid())
+
+        assert not file.exists()
+
+
+def test_a_control_segment_that_is_open_mapped_or_filled_stays() -> None:
+    with control_segment(bytes(66_976)) as file, file.open("rb") as opened:
+        remove_dead_ipc(os.geteuid())
+        assert file.exists()
+        with mmap.mmap(opened.fileno(), 0, prot=mmap.PROT_READ):
+            remove_dead_ipc(os.geteuid())
+            assert file.exists()
+    with control_segment(b"\x32\x3d\x50\x9a" + bytes(66_972)) as file:
+        remove_dead_ipc(os.geteuid())
+        assert file.exists()
 
 
 def test_memory_of_another_account_stays() -> None:

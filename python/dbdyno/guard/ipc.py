@@ -7,7 +7,7 @@ holds the names of the other segments.
 
 import ctypes
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _IPC_RMID = 0
@@ -21,6 +21,9 @@ _POSTGRES_HEADER_BYTES = 56
 """Size of PGShmemHeader, all that is in such memory since 9.3."""
 _POSTGRES_DSM_CONTROL_OFFSET = 24
 """Where PGShmemHeader names the control segment under /dev/shm; the same from 9.4 to 18."""
+_DYNAMIC_MEMORY = Path("/dev/shm")
+_CONTROL_BYTES_MAX = 4 << 20
+"""Of a control segment: some 16 bytes for each of five times as many segments as connections."""
 _ENDED = ("Z", "X")
 """States in /proc/PID/stat: a zombie, and dead."""
 
@@ -51,6 +54,42 @@ def remove_dead_ipc(uid: int) -> None:
             and _is_gone(_libc.semctl(semaphores, last, _SEM_GETPID))
         ):
             _libc.semctl(semaphores, 0, _IPC_RMID)
+    _remove_unfinished(uid)
+
+
+def _remove_unfinished(uid: int) -> None:
+    """Removes control segments whose postmaster was killed while it made them, so that no header
+    names them: still empty, and nobody has them open or mapped, as their maker has throughout."""
+    empty = [file for file in _DYNAMIC_MEMORY.glob("PostgreSQL.*") if _is_empty(file, uid)]
+    used = _in_use() if empty else frozenset()
+    for file in empty:
+        if str(file) not in used:
+            file.unlink(missing_ok=True)
+
+
+def _is_empty(file: Path, uid: int) -> bool:
+    try:
+        status = file.stat()
+        mine = status.st_uid == uid and status.st_size <= _CONTROL_BYTES_MAX
+        return mine and not any(file.read_bytes())
+    except OSError:  # Gone meanwhile.
+        return False
+
+
+def _in_use() -> frozenset[str]:
+    """Files under /dev/shm that a process has open or mapped."""
+    used: set[str] = set()
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            maps = (process / "maps").read_text(errors="replace")
+            used |= {line[line.index("/") :] for line in maps.splitlines() if "/dev/shm/" in line}
+            opened = list((process / "fd").iterdir())
+        except OSError:  # It has ended, or is somebody else's.
+            continue
+        for file in opened:
+            with suppress(OSError):  # Closed meanwhile.
+                used.add(str(file.readlink()))
+    return frozenset(used)
 
 
 def _is_header(address: int, size: int) -> bool:
@@ -103,7 +142,7 @@ def _remove_segment(segment: int) -> None:
     with _attached(segment) as address:
         control_name = None if address is None else _word(address, _POSTGRES_DSM_CONTROL_OFFSET)
     if control_name:
-        _remove_dynamic_memory(Path("/dev/shm", f"PostgreSQL.{control_name}"))
+        _remove_dynamic_memory(_DYNAMIC_MEMORY / f"PostgreSQL.{control_name}")
     _libc.shmctl(segment, _IPC_RMID, None)
 
 
