@@ -1,17 +1,21 @@
 """How large a folder or a file is that may be changing."""
 
+import os
+import stat
 from pathlib import Path
 
 
 def size_of(folder: Path) -> int:
-    """Bytes in a folder that may be changing."""
+    """Bytes of the files in a folder that may be changing: what goes away meanwhile, a folder of it
+    too, counts as nothing."""
     total = 0
-    for path in folder.rglob("*"):
-        try:
-            status = path.lstat()
-        except FileNotFoundError:
-            continue
-        total += status.st_size if path.is_file() and not path.is_symlink() else 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            try:
+                status = Path(place, name).lstat()
+            except FileNotFoundError:
+                continue
+            total += status.st_size if stat.S_ISREG(status.st_mode) else 0
     return total
 
 
