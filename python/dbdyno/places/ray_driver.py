@@ -30,6 +30,8 @@ _CLOSE_LIMIT_S = 5.0
 _CLOCK_EVERY_S = 5.0
 _TRIPS_OF_BURST = 10
 _CALLS_AT_A_TIME = 16
+_ENVIRONMENT = {"RAY_kill_child_processes_on_worker_exit": "false"}
+"""Of the actors: Ray would kill an actor's guard with it, before the guard has cleaned up."""
 
 
 START = (
@@ -179,7 +181,7 @@ def connect(ray: Any, wanted: Mapping[str, Any]) -> tuple[list[Any], list[dict[s
     try:
         ray.init(
             address=wanted["address"],
-            runtime_env={"working_dir": wanted["shipped"]},
+            runtime_env={"working_dir": wanted["shipped"], "env_vars": _ENVIRONMENT},
             log_to_driver=False,
             logging_level="ERROR",
         )
