@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
+from sharded import rows
 
-from dbdyno.servers import Server, open_server
+from dbdyno.servers import open_server
 
 # Three servers, and only this topology's own module reaches it.
 pytestmark = [pytest.mark.slow, pytest.mark.nightly, pytest.mark.usefixtures("clean")]
 
 INDEXES = "SELECT count(*) AS number FROM pg_indexes WHERE tablename = 't'"
-
-
-def rows(server: Server, *statements: str) -> list[Mapping[str, Any]]:
-    session = server.database.inside()
-    try:
-        return [row for statement in statements for row in session.rows(statement)]
-    finally:
-        session.close()
 
 
 def test_rows_are_spread_over_nodes_and_dropped_with_their_table(tmp_path: Path) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
+from sharded import rows
 
 from dbdyno.conduct.members import require_agreement
-from dbdyno.servers import Server, open_server
+from dbdyno.servers import open_server
 from traces import LIMIT_S
 
 # Three servers, and only this topology's own module reaches it.
@@ -20,14 +19,6 @@ MARIADB = "mariadb:10.11@bookworm"
 ENGINE = "SELECT ENGINE AS engine FROM information_schema.TABLES WHERE TABLE_NAME = 't'"
 INDEXES = "SELECT DISTINCT INDEX_NAME FROM information_schema.STATISTICS WHERE TABLE_NAME = 't'"
 COUNT = "SELECT COUNT(*) AS number FROM t WHERE k = 0"
-
-
-def rows(server: Server, *statements: str) -> list[Mapping[str, Any]]:
-    session = server.database.inside()
-    try:
-        return [row for statement in statements for row in session.rows(statement)]
-    finally:
-        session.close()
 
 
 def test_loaded_rows_are_spread_over_nodes(tmp_path: Path) -> None:

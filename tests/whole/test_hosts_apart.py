@@ -15,6 +15,7 @@ import pytest
 from hosts_apart import DATABASE, HEAD, Apart, guide_blocks, open_apart
 from product import url
 from ray_cluster import eventually
+from study_of_hosts import write_study
 
 from dbdyno.model.part import Missing
 from dbdyno.servers import open_server
@@ -38,35 +39,6 @@ blocks = 1
 
 """
 
-SCRIPT = """\
-function prepare() end
-function event() end
-function cleanup() end
-"""
-
-STUDY = """\
-question = "What becomes of a run whose load host is cut off?"
-
-[server.none]
-provision = "null"
-
-[workload]
-script = "work"
-
-[load]
-clients = 4
-measure = "{measure}"
-shards  = 1
-arrival = {{ kind = "constant", rate = 400 }}
-hosts   = {hosts}
-
-[places]
-ray = "{address}"
-
-[design]
-blocks = 1
-"""
-
 
 def lacking() -> tuple[Missing, ...]:
     return SETTER.missing(True)
@@ -80,11 +52,9 @@ def apart() -> Iterator[Apart]:
         yield apart
 
 
-def write(folder: Path, **words: object) -> Path:
-    (folder / "work.lua").write_text(SCRIPT)
-    study = folder / "study.toml"
-    study.write_text(STUDY.format(**words))
-    return study
+def write(folder: Path, apart: Apart, measure: str, hosts: object) -> Path:
+    address = f"{apart.head}:6379"
+    return write_study(folder / "study.toml", measure=measure, hosts=hosts, address=address)
 
 
 def left_on_hosts(apart: Apart) -> list[Path]:
@@ -127,7 +97,7 @@ def test_the_guide_is_followed_from_nothing(apart: Apart, tmp_path: Path) -> Non
 
 def test_hosts_are_named_by_their_addresses_too(apart: Apart, tmp_path: Path) -> None:
     hosts = json.dumps(["load-3", str(apart.launches["load-1"].address)])
-    study = write(tmp_path, measure="2 s", hosts=hosts, address=f"{apart.head}:6379")
+    study = write(tmp_path, apart, "2 s", hosts)
 
     done = apart.dbdyno("run", study, "--no-pictures", folder=tmp_path)
 
@@ -140,7 +110,7 @@ def test_hosts_are_named_by_their_addresses_too(apart: Apart, tmp_path: Path) ->
 def test_a_cut_link_ends_the_run(apart: Apart, tmp_path: Path) -> None:
     """The last: Ray gives the host up, and it does not come back by itself."""
     hosts = '["load-1", "load-3"]'
-    study = write(tmp_path, measure="600 s", hosts=hosts, address=f"{apart.head}:6379")
+    study = write(tmp_path, apart, "600 s", hosts)
     with apart.start("run", study, folder=tmp_path) as process:
         apart.cluster.wait_for_engines(2)
         apart.cut("load-3")

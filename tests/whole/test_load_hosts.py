@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from product import PYTHON, dbdyno, start, under_load, wait_until
 from ray_cluster import LIMIT_S, RayCluster, eventually, open_ray
+from study_of_hosts import write_study
 
 from dbdyno.engine import find_engine
 from dbdyno.places import Trip, clock_line, ship
@@ -26,35 +27,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.alone]
 LOG = logging.getLogger(__name__)
 HOSTS = ("load-1", "load-2")
 
-SCRIPT = """\
-function prepare() end
-function event() end
-function cleanup() end
-"""
-
-STUDY = """\
-question = "Do two hosts measure as one?"
-
-[server.none]
-provision = "null"
-
-[workload]
-script = "work"
-
-[load]
-clients = 4
-measure = "{measure}"
-shards  = 1
-arrival = {{ kind = "constant", rate = 400 }}
-hosts   = ["load-1", "load-2"]
-
-[places]
-ray = "{address}"
-
-[design]
-blocks = 1
-"""
-
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[RayCluster]:
@@ -63,10 +35,8 @@ def cluster() -> Iterator[RayCluster]:
 
 
 def write(folder: Path, cluster: RayCluster, measure: str) -> Path:
-    (folder / "work.lua").write_text(SCRIPT)
-    study = folder / "hosts.toml"
-    study.write_text(STUDY.format(measure=measure, address=cluster.address))
-    return study
+    hosts, address = json.dumps(HOSTS), cluster.address
+    return write_study(folder / "hosts.toml", measure=measure, hosts=hosts, address=address)
 
 
 def only(folder: Path, name: str) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from product import dbdyno
 from ray_cluster import RayCluster, open_ray
+from study_of_hosts import SCRIPT
 
 from dbdyno.store import Store
 from dbdyno.store.turns import from_parquet
@@ -69,12 +70,6 @@ for = "1 s"
 do = "kill"
 at = "5 s"
 for = "1 s"
-"""
-
-SCRIPT = """\
-function prepare() end
-function event() end
-function cleanup() end
 """
 
 

@@ -41,8 +41,8 @@ end
 
 local function thousandths(late, all)
   local values = {}
-  for key, value in pairs(late) do
-    values[key] = { value * 1000 / all[key] }
+  for key, figures in pairs(shares(late, all)) do
+    values[key] = { figures[3] }
   end
   return values
 end

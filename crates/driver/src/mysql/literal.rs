@@ -1,6 +1,7 @@
 //! Values as literals within a statement, as MySQL and MariaDB read them by default.
 
 use crate::number::{double, integer, signed};
+use crate::quoted::with_backslashes;
 use crate::value::Value;
 
 /// Appends a value as a literal.
@@ -14,21 +15,8 @@ pub(super) fn literal(value: Value<'_>, out: &mut Vec<u8>) {
         }
         // There is no such value: a prepared statement would be refused, and so is this.
         Value::Double(number) => double(number, out),
-        Value::Bytes(bytes) => string(bytes, out),
+        Value::Bytes(bytes) => with_backslashes(bytes, out),
     }
-}
-
-/// Escapes characters that end or change a literal while `NO_BACKSLASH_ESCAPES` is off.
-fn string(bytes: &[u8], out: &mut Vec<u8>) {
-    out.push(b'\'');
-    for &byte in bytes {
-        match byte {
-            b'\'' | b'\\' => out.extend_from_slice(&[b'\\', byte]),
-            0 => out.extend_from_slice(b"\\0"),
-            _ => out.push(byte),
-        }
-    }
-    out.push(b'\'');
 }
 
 #[cfg(test)]

@@ -50,6 +50,12 @@ class Daemon:
         if mode is not None:
             path.chmod(mode)
 
+    def write_private(self, path: Path, text: str) -> None:
+        """Writes a file that nobody but the server's user may read, not even before it is done."""
+        path.touch(mode=0o600)
+        path.write_text(text)
+        self.give(path, mode=0o600)
+
     def run_helper(
         self,
         argv: Sequence[str | Path],

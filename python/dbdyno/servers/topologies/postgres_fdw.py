@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,17 +19,14 @@ from dbdyno.model.session import Session
 from dbdyno.servers.protocol import (
     DATABASE,
     ROLE,
-    Member,
-    Members,
     Provision,
     Server,
     ServerSpec,
     Source,
 )
-from dbdyno.servers.topologies.several import NODE, Count, MembersTable, Several, spec_of
+from dbdyno.servers.topologies.several import COORDINATOR, NODE, Several, ShardsTable
 from dbdyno.servers.topologies.topology import Openers, PlannedMember, Topology
 
-_COORDINATOR = "coordinator"
 _FIRST = 14
 """The first version that appends from foreign tables asynchronously, and inserts in batches."""
 _OPTIONS = "async_capable 'true', fetch_size '1000', batch_size '500'"
@@ -112,19 +108,10 @@ _FUNCTIONS = (
 )
 
 
-class Keys(MembersTable):
-    """`nodes` hold the rows."""
-
-    nodes: Count = 2
-
-
 class PostgresFdw(Several):
     """Its database is the coordinator's."""
 
-    @property
-    def members(self) -> Members:
-        """Members that hold different rows."""
-        return replace(super().members, same_rows=False)
+    _same_rows = False
 
     def _join(self, *, new: bool) -> None:
         """Ports and folders of sockets stay when they are started again."""
@@ -153,27 +140,18 @@ def _install(session: Session, extension: str) -> None:
         session.rows(f"CREATE EXTENSION {extension}")
     except ServerError as error:
         hint = "take a PostgreSQL with its contributed extensions: `postgresql@system`"
-        raise error.reworded(f"{_COORDINATOR}: {error.message}", hint=hint) from error
+        raise error.reworded(f"{COORDINATOR}: {error.message}", hint=hint) from error
 
 
-def _members(spec: ServerSpec, keys: Keys, _openers: Openers) -> Sequence[PlannedMember]:
-    names = [(_COORDINATOR, _COORDINATOR)]
-    names += [(f"{NODE}-{number}", NODE) for number in range(1, keys.nodes + 1)]
-    return [
-        PlannedMember(name, role, {**spec.settings, **keys.settings_of(role)}, keys.host_of(role))
-        for name, role in names
-    ]
+def _members(spec: ServerSpec, keys: ShardsTable, _openers: Openers) -> Sequence[PlannedMember]:
+    return keys.planned(spec)
 
 
-def _open(spec: ServerSpec, keys: Keys, openers: Openers, folder: Path) -> Server:
-    members: list[Member] = []
-    for planned in _members(spec, keys, openers):
-        server = openers.server(spec_of(spec, planned), folder / planned.name)
-        members.append(Member(planned.name, planned.role, server))
-    return PostgresFdw(TOPOLOGY.name, members)
+def _open(spec: ServerSpec, keys: ShardsTable, openers: Openers, folder: Path) -> Server:
+    return PostgresFdw(TOPOLOGY.name, keys.opened(spec, openers, folder))
 
 
-def _refuses(provision: Provision, keys: Keys, _openers: Openers) -> str | None:
+def _refuses(provision: Provision, keys: ShardsTable, _openers: Openers) -> str | None:
     if provision.kind != "postgresql":
         return f"its servers are PostgreSQL, not `{provision.kind}`"
     if provision.source is Source.URL:
@@ -181,7 +159,7 @@ def _refuses(provision: Provision, keys: Keys, _openers: Openers) -> str | None:
     major = (provision.version or "").partition(".")[0]
     if major.isdecimal() and int(major) < _FIRST:
         return f"it takes PostgreSQL {_FIRST} or newer; this is {provision.version}"
-    return keys.unknown_role(_COORDINATOR, NODE)
+    return keys.unknown_role(COORDINATOR, NODE)
 
 
-TOPOLOGY = Topology("postgres-fdw", _open, keys=Keys, members=_members, refuses=_refuses)
+TOPOLOGY = Topology("postgres-fdw", _open, keys=ShardsTable, members=_members, refuses=_refuses)

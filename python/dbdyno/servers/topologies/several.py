@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -21,12 +21,14 @@ from dbdyno.formats.study_schema import Host, Settings
 from dbdyno.guard.launch import ORDINARY
 from dbdyno.servers.protocol import Database, Entry, Member, Members, Node, ServerSpec
 from dbdyno.servers.setting import refuse_reserved
-from dbdyno.servers.topologies.topology import PlannedMember
+from dbdyno.servers.topologies.topology import Openers, PlannedMember
 
 _OF_EACH = frozenset({"kind", "version", "source"})
 """Facts that are kept for each member; all others are kept of the first alone."""
 NODE = "node"
-"""The role of each server of a group of equals."""
+"""The role of each server of a group of equals, and of those that hold a coordinator's rows."""
+COORDINATOR = "coordinator"
+"""The role of the server that clients of shards connect to."""
 _CHANGED = "settings_changed"
 """The fact that has a server's settings that are not its defaults, without ports and paths."""
 
@@ -76,6 +78,34 @@ Count = Annotated[int, Field(ge=1, le=8)]
 """How many servers of a role; all run on one machine, which more would overload."""
 
 
+class ShardsTable(MembersTable):
+    """Keys of a coordinator, to which clients connect, and `nodes` that hold the rows."""
+
+    nodes: Count = 2
+
+    def planned(self, spec: ServerSpec) -> Sequence[PlannedMember]:
+        """Its members, the coordinator first; a role's settings win over the level's."""
+        names = [(COORDINATOR, COORDINATOR)]
+        names += [(f"{NODE}-{number}", NODE) for number in range(1, self.nodes + 1)]
+        return [
+            PlannedMember(
+                name, role, {**spec.settings, **self.settings_of(role)}, self.host_of(role)
+            )
+            for name, role in names
+        ]
+
+    def opened(self, spec: ServerSpec, openers: Openers, folder: Path) -> Sequence[Member]:
+        """Ordinary servers of the level's kind."""
+        return [
+            Member(
+                planned.name,
+                planned.role,
+                openers.server(spec_of(spec, planned), folder / planned.name),
+            )
+            for planned in self.planned(spec)
+        ]
+
+
 def spec_of(spec: ServerSpec, planned: PlannedMember) -> ServerSpec:
     """What is asked of one member."""
     launch = spec.launch.joined(spec.launches.get(planned.name, ORDINARY))
@@ -90,6 +120,9 @@ def refuse_settings(spec: ServerSpec, keys: MembersTable, reserved: frozenset[st
 
 class Several(ABC):
     """Its node is all their processes, its database and entry those of the first."""
+
+    _same_rows: ClassVar[bool] = True
+    """Whether each member holds all rows."""
 
     def __init__(self, name: str, members: Sequence[Member]) -> None:
         self._name = name
@@ -110,7 +143,7 @@ class Several(ABC):
     @property
     def members(self) -> Members:
         """In the order in which they are started."""
-        return Members(self._members, self._settle)
+        return Members(self._members, self._settle, same_rows=self._same_rows)
 
     @property
     def node(self) -> Node:

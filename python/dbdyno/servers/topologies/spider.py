@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +19,10 @@ from dbdyno.model.session import Session, only_row
 from dbdyno.servers.databases.mariadb.brand import BRAND
 from dbdyno.servers.databases.mysql.features import lacks
 from dbdyno.servers.databases.mysql.query import quoted
-from dbdyno.servers.protocol import Member, Members, Provision, Server, ServerSpec, Source
-from dbdyno.servers.topologies.several import NODE, Count, MembersTable, Several, spec_of
+from dbdyno.servers.protocol import Member, Provision, Server, ServerSpec, Source
+from dbdyno.servers.topologies.several import COORDINATOR, NODE, Several, ShardsTable
 from dbdyno.servers.topologies.topology import Openers, PlannedMember, Topology
 
-_COORDINATOR = "coordinator"
 _PLUGIN = "ha_spider"
 _SERVER = """
     CREATE OR REPLACE SERVER {name} FOREIGN DATA WRAPPER mysql OPTIONS (HOST '{host}',
@@ -46,19 +44,10 @@ _LOADED = "{} as loaded"
 _ENGINE = 'wrapper "mysql", table "{name}", auto_increment_mode "1"'
 
 
-class Keys(MembersTable):
-    """`nodes` hold the rows."""
-
-    nodes: Count = 2
-
-
 class Spider(Several):
     """Its database is the coordinator's."""
 
-    @property
-    def members(self) -> Members:
-        """Members that hold different rows."""
-        return replace(super().members, same_rows=False)
+    _same_rows = False
 
     def _join(self, *, new: bool) -> None:
         """Has the coordinator know where the nodes are; tables find them by name."""
@@ -126,31 +115,22 @@ def _listed(columns: str) -> str:
     return ", ".join(quoted(column) for column in columns.split(","))
 
 
-def _members(spec: ServerSpec, keys: Keys, _openers: Openers) -> Sequence[PlannedMember]:
-    names = [(_COORDINATOR, _COORDINATOR)]
-    names += [(f"{NODE}-{number}", NODE) for number in range(1, keys.nodes + 1)]
-    return [
-        PlannedMember(name, role, {**spec.settings, **keys.settings_of(role)}, keys.host_of(role))
-        for name, role in names
-    ]
+def _members(spec: ServerSpec, keys: ShardsTable, _openers: Openers) -> Sequence[PlannedMember]:
+    return keys.planned(spec)
 
 
-def _open(spec: ServerSpec, keys: Keys, openers: Openers, folder: Path) -> Server:
-    members: list[Member] = []
-    for planned in _members(spec, keys, openers):
-        server = openers.server(spec_of(spec, planned), folder / planned.name)
-        members.append(Member(planned.name, planned.role, server))
-    return Spider(TOPOLOGY.name, members)
+def _open(spec: ServerSpec, keys: ShardsTable, openers: Openers, folder: Path) -> Server:
+    return Spider(TOPOLOGY.name, keys.opened(spec, openers, folder))
 
 
-def _refuses(provision: Provision, keys: Keys, _openers: Openers) -> str | None:
+def _refuses(provision: Provision, keys: ShardsTable, _openers: Openers) -> str | None:
     if provision.kind != BRAND.kind:
         return f"its servers are MariaDB, not `{provision.kind}`"
     if provision.source is Source.URL:
         return "a server by URL is somebody else's, and gets no nodes"
     for _, _, where in lacks(provision, {"plugin_load_add": _PLUGIN}, {}):
         return f"{provision.text} has no Spider; {where}"
-    return keys.unknown_role(_COORDINATOR, NODE)
+    return keys.unknown_role(COORDINATOR, NODE)
 
 
-TOPOLOGY = Topology("spider", _open, keys=Keys, members=_members, refuses=_refuses)
+TOPOLOGY = Topology("spider", _open, keys=ShardsTable, members=_members, refuses=_refuses)

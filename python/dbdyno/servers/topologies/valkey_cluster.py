@@ -7,7 +7,6 @@ it says which one does.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,6 @@ from dbdyno.servers.nodes.daemon import free_port
 from dbdyno.servers.protocol import (
     Capacity,
     Member,
-    Members,
     Provision,
     Server,
     ServerSpec,
@@ -72,8 +70,7 @@ class ClusterNode(RedisServer):
         }
         lines = [f"{name} {value}\n" for name, value in own.items()]
         text = self._configuration.read_text()
-        self._configuration.write_text(text + "".join(lines))
-        self._daemon.give(self._configuration, mode=0o600)
+        self._daemon.write_private(self._configuration, text + "".join(lines))
 
     @property
     def place(self) -> tuple[str, int, int]:
@@ -170,15 +167,12 @@ class ClusterEntry:
 class ValkeyCluster(Several):
     """Ready when every node knows that all slots are served."""
 
+    _same_rows = False
+
     def __init__(self, members: Sequence[Member], nodes: Sequence[ClusterNode]) -> None:
         """`nodes`: the members' servers."""
         super().__init__(TOPOLOGY.name, members)
         self._cluster = nodes
-
-    @property
-    def members(self) -> Members:
-        """Members that hold different rows."""
-        return replace(super().members, same_rows=False)
 
     @property
     def database(self) -> ClusterDatabase:

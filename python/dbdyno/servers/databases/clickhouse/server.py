@@ -18,7 +18,7 @@ from dbdyno.servers.folder_size import size_of
 from dbdyno.servers.nodes.daemon import free_port
 from dbdyno.servers.nodes.own import OwnServer
 from dbdyno.servers.protocol import DATABASE, ROLE, Capacity, ServerSpec, Transport
-from dbdyno.servers.setting import refuse_reserved
+from dbdyno.servers.setting import changed_by_study, refuse_reserved
 
 _RESERVED = frozenset(
     f"{SERVER_PREFIX}{name}"
@@ -117,10 +117,7 @@ class ClickhouseServer(OwnServer):
         self._write("users.xml", users)
 
     def _write(self, name: str, values: Mapping[str, str]) -> None:
-        file = self._configuration / name
-        file.touch(mode=0o600)
-        file.write_text(document(values))
-        self._daemon.give(file)
+        self._daemon.write_private(self._configuration / name, document(values))
 
     def _launch(self) -> None:
         self._daemon.launch(
@@ -150,10 +147,7 @@ class ClickhouseServer(OwnServer):
         return {
             **self._package_facts(),
             **query.facts(self._session),
-            "settings_changed": {
-                name: {"value": value, "source": "study"}
-                for name, value in sorted(self._spec.settings.items())
-            },
+            "settings_changed": changed_by_study(self._spec.settings),
         }
 
     def settings(self) -> Mapping[str, str]:

@@ -24,7 +24,7 @@ from dbdyno.servers.databases.mysql.session import Address, MysqlSession
 from dbdyno.servers.folder_size import size_of
 from dbdyno.servers.nodes.own import OwnServer
 from dbdyno.servers.protocol import DATABASE, ROLE, Capacity, ServerSpec, Transport
-from dbdyno.servers.setting import refuse_reserved, unknown_setting
+from dbdyno.servers.setting import changed_by_study, refuse_reserved, unknown_setting
 
 _INIT_LIMIT_S = 120.0
 _TITLE = "Dolt"
@@ -71,7 +71,9 @@ class DoltServer(OwnServer):
         # Dolt reports its use to its makers by default, and looks for newer releases.
         quiet = {"metrics.disabled": "true", "versioncheck.disabled": "true"}
         identity = {"user.name": ROLE, "user.email": f"{ROLE}@localhost"}
-        self._write(self._home / ".dolt/config_global.json", json.dumps({**quiet, **identity}))
+        self._daemon.write_private(
+            self._home / ".dolt/config_global.json", json.dumps({**quiet, **identity})
+        )
         self._make_account()
         self._serve()
 
@@ -98,16 +100,10 @@ class DoltServer(OwnServer):
     def _own_environment(self) -> Mapping[str, str]:
         return {**self._environment("DOLT", "MYSQL"), "HOME": str(self._home)}
 
-    def _write(self, file: Path, text: str) -> None:
-        """Makes a file that only the server's user can read."""
-        file.touch(mode=0o600)
-        file.write_text(text)
-        self._daemon.give(file)
-
     def _make_account(self) -> None:
         """Before the first start: otherwise the server makes a `root` without a password."""
         statements = self._folder / "accounts.sql"
-        self._write(
+        self._daemon.write_private(
             statements,
             f"CREATE DATABASE {DATABASE};\n"
             f"CREATE USER '{ROLE}'@'%' IDENTIFIED BY '{self._password}';\n"
@@ -144,7 +140,7 @@ class DoltServer(OwnServer):
                 _put(document, name, _typed(value))
             else:
                 variables[name] = _typed(value)
-        self._write(self._configuration, json.dumps(document, indent=2))
+        self._daemon.write_private(self._configuration, json.dumps(document, indent=2))
 
     def _launch(self) -> None:
         self._daemon.launch(
@@ -183,10 +179,7 @@ class DoltServer(OwnServer):
         return {
             **self._package_facts(),
             **query.facts(self._session),
-            "settings_changed": {
-                name: {"value": value, "source": "study"}
-                for name, value in sorted(self._spec.settings.items())
-            },
+            "settings_changed": changed_by_study(self._spec.settings),
         }
 
     def settings(self) -> Mapping[str, str]:

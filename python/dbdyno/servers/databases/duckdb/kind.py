@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dbdyno.errors import ServerError
-from dbdyno.servers.databases.duckdb.library import library_of, library_package
+from dbdyno.servers.databases.duckdb.library import library_package
 from dbdyno.servers.kind import Kind
 from dbdyno.servers.protocol import Installation, Package, Server, ServerSpec, Source
 from dbdyno.servers.sources.packaged import printed_by
@@ -54,8 +54,7 @@ KIND = Kind(
     name="duckdb",
     open=_open,
     driver="duckdb",
-    fetch_library=library_of,
-    library_package=library_package,
+    besides=lambda programs: [library_package(programs)],
     packages=tuple(map(_package, _VERSIONS)),
     installed=_installed,
     installed_at=_installed_at,

@@ -11,7 +11,6 @@ from dbdyno.servers.kind import Kind
 from dbdyno.servers.protocol import (
     Installation,
     Package,
-    Provision,
     Server,
     ServerSpec,
     Source,
@@ -37,7 +36,7 @@ def _installed_at(folder: Path) -> Installation:
 
 
 def _open(spec: ServerSpec, folder: Path) -> Server:
-    if _is_2(spec.provision):
+    if _is_2(spec.provision.version):
         from dbdyno.servers.databases.ferretdb.on_postgresql import FerretdbOnPostgresql
 
         return FerretdbOnPostgresql(spec, folder)
@@ -46,15 +45,15 @@ def _open(spec: ServerSpec, folder: Path) -> Server:
     return FerretdbServer(spec, folder)
 
 
-def _is_2(provision: Provision) -> bool:
-    return (provision.version or "").startswith("2.")
+def _is_2(version: str | None) -> bool:
+    return (version or "").startswith("2.")
 
 
-def _besides(provision: Provision) -> Sequence[Package]:
+def _besides(programs: Package) -> Sequence[Package]:
     """The PostgreSQL that FerretDB 2 stands on."""
     from dbdyno.servers.databases.ferretdb.store import package
 
-    return (package(),) if _is_2(provision) else ()
+    return (package(),) if _is_2(programs.version) else ()
 
 
 KIND = Kind(

@@ -6,28 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dbdyno.servers.databases.ferretdb.program import PROGRAM_2
+from dbdyno.servers.databases.ferretdb.server import Ferretdb
 from dbdyno.servers.databases.ferretdb.store import DocumentStore
-from dbdyno.servers.databases.mongodb.server import DocumentServer
-from dbdyno.servers.databases.mongodb.session import MongodbSession, Place
 from dbdyno.servers.folder_size import size_of
-from dbdyno.servers.protocol import (
-    DATABASE,
-    ROLE,
-    Database,
-    Entry,
-    Members,
-    Node,
-    ServerSpec,
-    Transport,
-)
-
-_SOURCE = "admin"
-"""The database that has its user."""
+from dbdyno.servers.protocol import Database, Entry, Members, Node, ServerSpec
 
 
-class Front(DocumentServer):
-    """The FerretDB. Settings are those of its PostgreSQL, whose role logs in by SCRAM-SHA-256
-    wherever it connects."""
+class Front(Ferretdb):
+    """The FerretDB. Settings are those of its PostgreSQL, whose role logs in."""
 
     def __init__(self, spec: ServerSpec, folder: Path, store: DocumentStore) -> None:
         super().__init__(spec, folder)
@@ -38,34 +24,11 @@ class Front(DocumentServer):
     def _program(self) -> Path:
         return self._installed().folder / PROGRAM_2
 
-    @property
-    def _socket(self) -> Path:
-        return self._sockets / "socket"
-
     def _environment(self, *prefixes: str) -> Mapping[str, str]:
         return {**super()._environment(*prefixes), "FERRETDB_POSTGRESQL": self._store.url}
 
     def _command(self) -> Sequence[str]:
-        place = f"{self._address}:{self._port}"
-        words = ["-unix", str(self._socket), "-state", str(self._data)]
-        if files := self._secured(self._folder):
-            words += ["-tls", place, "-tls-certificate", str(files["certificate"])]
-            return [*words, "-tls-key", str(files["key"])]
-        return [*words, "-tcp", place]
-
-    def _configure(self) -> None:
-        super()._configure()
-        self._socket.unlink(missing_ok=True)  # A killed one leaves it, and it is in the way.
-
-    def target(self, transport: Transport | None = None) -> Mapping[str, object]:
-        """The Unix socket or its address, with its user and this run's password."""
-        own = {"user": ROLE, "password": self._password, "session": [["authSource", _SOURCE]]}
-        return {**super().target(transport), **own}
-
-    def _inside(self) -> MongodbSession:
-        socket, password = str(self._socket), self._password
-        place = Place(socket, user=ROLE, password=password, source=_SOURCE, database=DATABASE)
-        return MongodbSession(place)
+        return [*self._listening(), "-state", str(self._data)]
 
     def facts(self) -> Mapping[str, object]:
         """Its own, and those of its PostgreSQL as `store`."""

@@ -19,7 +19,7 @@ from dbdyno.servers.databases.mongodb.session import MongodbSession, Place
 from dbdyno.servers.folder_size import size_of
 from dbdyno.servers.nodes.own import OwnServer
 from dbdyno.servers.protocol import DATABASE, Capacity, ServerSpec, Transport
-from dbdyno.servers.setting import refuse_reserved
+from dbdyno.servers.setting import changed_by_study, refuse_reserved
 
 _RESERVED = frozenset(
     {
@@ -103,10 +103,7 @@ class DocumentServer(OwnServer):
             **self._package_facts(),
             **query.facts(self._session),
             "durability": self._durability(),
-            "settings_changed": {
-                name: {"value": value, "source": "study"}
-                for name, value in sorted(self._spec.settings.items())
-            },
+            "settings_changed": changed_by_study(self._spec.settings),
         }
 
     @abstractmethod

@@ -137,8 +137,8 @@ class MysqlServer(OwnServer):
         self._daemon.give(self._configuration)
         accounts = account_statements(self._password, self._spec.launch.address)
         if not self._has_accounts:
-            self._accounts.write_text("\n".join((*self._components(), *accounts)) + "\n")
-            self._daemon.give(self._accounts, mode=0o600)
+            text = "\n".join((*self._components(), *accounts)) + "\n"
+            self._daemon.write_private(self._accounts, text)
 
     def _components(self) -> Sequence[str]:
         """Since MySQL 9.6, MD5(), which checksums of tables need, is in a component."""
@@ -165,9 +165,7 @@ class MysqlServer(OwnServer):
             return {}
         file = self._root / "keys"
         if not file.exists():  # what the making of the data folder wrote is encrypted with it
-            file.touch(mode=0o600)
-            file.write_text(f"1;{secrets.token_hex(32)}\n")
-            self._daemon.give(file, mode=0o600)
+            self._daemon.write_private(file, f"1;{secrets.token_hex(32)}\n")
         return {f"{_KEYS}_filename": str(file)}
 
     def _provision_is(self, series: str) -> bool:

@@ -114,8 +114,7 @@ class PatroniNode(PostgresqlServer):
     def _configure(self) -> None:
         self._take_port()
         self._rest_port = self._rest_port or free_port()
-        self._file.write_text(json.dumps(self._configuration()))  # JSON is YAML
-        self._daemon.give(self._file, mode=0o600)
+        self._daemon.write_private(self._file, json.dumps(self._configuration()))  # JSON is YAML
 
     @property
     def _file(self) -> Path:

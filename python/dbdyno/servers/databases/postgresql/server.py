@@ -129,8 +129,7 @@ class PostgresqlServer(OwnServer):
     def _make_data(self) -> None:
         """Calls initdb, which does not sync the new data folder."""
         password_file = self._sockets / "password"
-        password_file.write_text(self._password + "\n")
-        self._daemon.give(password_file, mode=0o600)
+        self._daemon.write_private(password_file, self._password + "\n")
         scram = self._major >= 10
         try:
             self._daemon.run_helper(

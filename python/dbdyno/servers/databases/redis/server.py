@@ -14,7 +14,7 @@ from dbdyno.servers.databases.redis.contents import contents, tables
 from dbdyno.servers.databases.redis.session import Place, RedisSession
 from dbdyno.servers.nodes.own import OwnServer
 from dbdyno.servers.protocol import Capacity, ServerSpec, Transport
-from dbdyno.servers.setting import refuse_reserved
+from dbdyno.servers.setting import changed_by_study, refuse_reserved
 
 _RESERVED = frozenset(
     {
@@ -110,8 +110,7 @@ class RedisServer(OwnServer):
             }
         settings = {**ours, **self._spec.settings}
         lines = [f"{name} {value or _EMPTY}\n" for name, value in settings.items()]
-        self._configuration.write_text("".join(lines))
-        self._daemon.give(self._configuration, mode=0o600)
+        self._daemon.write_private(self._configuration, "".join(lines))
 
     def _launch(self) -> None:
         self._daemon.launch(
@@ -151,12 +150,11 @@ class RedisServer(OwnServer):
         }
 
     def _settings_changed(self) -> Mapping[str, Mapping[str, str]]:
-        """Those of the study: the server does not tell its defaults."""
-        effective = self.settings()
-        return {
-            name: {"value": effective.get(name.lower(), value), "source": "study"}
-            for name, value in sorted(self._spec.settings.items())
-        }
+        """Those of the study, as they are in force."""
+        effective, asked = self.settings(), self._spec.settings
+        return changed_by_study(
+            {name: effective.get(name.lower(), value) for name, value in asked.items()}
+        )
 
     def settings(self) -> Mapping[str, str]:
         """All settings in force, by name."""
