@@ -98,7 +98,10 @@ class Both:
         self._front.resume()
 
     def restart(self, limit_s: float) -> None:
-        """Starts what has ended: PostgreSQL on its data, then FerretDB."""
+        """Starts what has ended: PostgreSQL on its data, then FerretDB, which is ended before
+        where PostgreSQL was: it would go on using connections that are dead."""
+        if not self._store.alive():
+            self._front.stop()
         for server in (self._store, self._front):
             if not server.alive():
                 server.restart(limit_s)
