@@ -255,7 +255,7 @@ FIGURES: Mapping[str, Figure] = {
         share=True,
         tries=_attempts,
     ),
-    PER_DOLLAR: Figure("Events per dollar", "events", True, _worked_out(PER_DOLLAR)),
+    PER_DOLLAR: Figure("Events per dollar", "", True, _worked_out(PER_DOLLAR)),
     "data_bytes": Figure("Data on disk at the end", "B", False, _worked_out("data_bytes")),
     "stop_s": Figure("Time the server took to stop", "s", False, _worked_out("stop_s")),
     **{

@@ -17,8 +17,8 @@ NOT_SEEN = {"server": "server", "host": "machine"}
 """What imported results may not know and this line names of measured ones → its word here."""
 
 NAMES = {
-    "clickhouse": "ClickHouse", "dolt": "Dolt", "duckdb": "DuckDB", "mariadb": "MariaDB",
-    "mongodb": "MongoDB", "mysql": "MySQL", "pgbouncer": "PgBouncer", "postgresql": "PostgreSQL",
+    "clickhouse": "ClickHouse", "dolt": "Dolt", "duckdb": "DuckDB", "ferretdb": "FerretDB",
+    "mariadb": "MariaDB", "mongodb": "MongoDB", "mysql": "MySQL", "pgbouncer": "PgBouncer", "postgresql": "PostgreSQL",
     "redis": "Redis", "rocksdb": "RocksDB", "sqlite": "SQLite", "valkey": "Valkey",
 }  # fmt: skip
 """Kind of server → its name."""
