@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,8 @@ import pytest
 from dbdyno.conduct import conduct_study, open_study
 from dbdyno.design import plan
 from dbdyno.engine import find_engine
+from dbdyno.guard import sweep
+from dbdyno.servers.nodes.place import DATA_VARIABLE
 from dbdyno.store import Store
 
 STUDY = """\
@@ -41,16 +45,26 @@ baseline = { journal = "ordered" }
 """
 
 
+@pytest.fixture
+def data() -> Iterator[Path]:
+    """A folder of this test alone, open to the servers' account: other tests mount, too."""
+    with tempfile.TemporaryDirectory(dir=sweep.temporary_parents()[-1]) as name:
+        Path(name).chmod(0o711)
+        yield Path(name)
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a file system")
-def test_each_cell_has_a_file_system_of_its_own(tmp_path: Path) -> None:
+def test_each_cell_has_a_file_system_of_its_own(
+    tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "disks.toml"
     file.write_text(STUDY)
     loaded = open_study(str(file))
     made = plan(loaded.study, seed=5)
     assert made.order == "turns"
 
-    mounts = Path("/proc/self/mounts").read_text()
+    monkeypatch.setenv(DATA_VARIABLE, str(data))
     store = Store(tmp_path / "store")
     outcome = conduct_study(loaded, made, store, find_engine(), observe=lambda _: None)
 
@@ -64,4 +78,5 @@ def test_each_cell_has_a_file_system_of_its_own(tmp_path: Path) -> None:
     assert set(devices) == {"ordered", "none"}
     assert devices["ordered"]["file_system"] == devices["none"]["file_system"] == "ext4"
     assert devices["ordered"]["source"] != devices["none"]["source"]
-    assert Path("/proc/self/mounts").read_text() == mounts
+    assert str(data) not in Path("/proc/self/mounts").read_text()
+    assert list(data.iterdir()) == []

@@ -18,8 +18,9 @@ NOT_SEEN = {"server": "server", "host": "machine"}
 
 NAMES = {
     "clickhouse": "ClickHouse", "dolt": "Dolt", "duckdb": "DuckDB", "ferretdb": "FerretDB",
-    "mariadb": "MariaDB", "mongodb": "MongoDB", "mysql": "MySQL", "pgbouncer": "PgBouncer", "postgresql": "PostgreSQL",
-    "redis": "Redis", "rocksdb": "RocksDB", "sqlite": "SQLite", "valkey": "Valkey",
+    "mariadb": "MariaDB", "mongodb": "MongoDB", "mysql": "MySQL", "pgbouncer": "PgBouncer",
+    "postgresql": "PostgreSQL", "redis": "Redis", "rocksdb": "RocksDB", "sqlite": "SQLite",
+    "valkey": "Valkey",
 }  # fmt: skip
 """Kind of server → its name."""
 
