@@ -33,6 +33,7 @@ HOSTS = {
 # File → why it waits by the clock: nothing tells it that the condition holds.
 SLEEPS = {
     "python/dbdyno/generators/damage.py": "processes of others that end have no descriptor to wait",
+    "python/dbdyno/guard/locked_folder.py": "dying processes do not say when they write no more",
     "python/dbdyno/guard/undo.py": "the kernel does not say when a mount or a group is free",
     "python/dbdyno/guard/journal.py": "a lock of a file with a deadline can only be tried again",
     "tests/whole/ray_cluster.py": "Ray does not say when processes of its hosts are up or gone",

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from dbdyno.guard import sweep
 from dbdyno.guard.family import children_of
-from dbdyno.guard.guard import LOCK_NAME
 from dbdyno.guard.journal import state_folder
+from dbdyno.guard.locked_folder import LOCK_NAME
 from dbdyno.servers import Server
 from dbdyno.setters.links import PREFIX
 
@@ -26,7 +26,7 @@ def left_behind() -> frozenset[str]:
     """
     found = set()
     for parent in sweep.temporary_parents():
-        found |= {str(lock) for lock in parent.glob(f"dbdyno-*/{LOCK_NAME}") if is_free(lock)}
+        found |= {str(folder) for folder in parent.glob("dbdyno-*") if is_abandoned(folder)}
     mapped = "".join(maps for maps in map(read_maps, Path("/proc").glob("[0-9]*/maps")))
     found |= {
         str(path) for path in Path("/dev/shm").glob("PostgreSQL.*") if str(path) not in mapped
@@ -76,6 +76,11 @@ def left_groups() -> Iterator[str]:
 def left_journals() -> Iterator[str]:
     """Of guards that are gone."""
     return (str(file) for file in state_folder().glob("*.journal") if is_free(file))
+
+
+def is_abandoned(folder: Path) -> bool:
+    """Whether no clean-up would find it, or its guard is gone."""
+    return not (folder / LOCK_NAME).exists() or is_free(folder / LOCK_NAME)
 
 
 def is_free(lock: Path) -> bool:

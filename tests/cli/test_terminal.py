@@ -207,7 +207,10 @@ def test_a_url_where_none_is_expected_is_told_without_its_password(
     assert "S3cret" not in told.err + told.out
 
 
-@pytest.mark.parametrize("arguments", [("list",), ("scripts", "--json"), ("servers",)])
+@pytest.mark.parametrize(
+    "arguments",
+    [("list",), ("scripts", "--json"), ("servers",), ("run", "--help"), ("--version",)],
+)
 def test_a_full_disk_under_standard_output_is_no_fault_of_ours(arguments: tuple[str, ...]) -> None:
     with Path("/dev/full").open("w") as full:
         ended = subprocess.run(

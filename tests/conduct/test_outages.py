@@ -6,8 +6,15 @@ from collections.abc import Sequence
 
 import pytest
 
-from dbdyno.conduct.outages import figures, with_losses, with_outages
+from dbdyno.conduct.outages import (
+    figures,
+    raise_without_faults,
+    unmade_warnings,
+    with_losses,
+    with_outages,
+)
 from dbdyno.conduct.probes import Attempt
+from dbdyno.errors import NotValidError
 from dbdyno.model.fault import LEDGER, PROBES, Fault, FaultResult, at_rank, timetable
 
 ORIGIN_NS = 7_000_000_000
@@ -57,6 +64,25 @@ def test_a_ledger_has_an_outage_of_its_own() -> None:
 
     assert result.outage_ms[LEDGER] == 399 - 103
     assert figures([result])["ledger_outage_ms_max"] == 399 - 103
+
+
+def test_without_a_fault_there_is_no_outage() -> None:
+    met = attempts("write", [80, 100])
+
+    assert with_outages([], met, ORIGIN_NS, 1000 * MS) == ()
+
+
+def test_faults_that_the_load_did_not_meet_are_named() -> None:
+    due = timetable([Fault("kill", 1.0, 1.0, times=3)], 30.0, 1)
+
+    (warning,) = unmade_warnings(due, [fault(1000)])
+    raise_without_faults(due, [fault(1000)])
+
+    assert warning.message.startswith("2 of 3 faults of the timetable were not made")
+    assert not list(unmade_warnings(due, [fault(1000)] * 3))
+    assert not list(unmade_warnings(due, []))
+    with pytest.raises(NotValidError, match=r"the first one, which was due after 1\.0 s"):
+        raise_without_faults(due, [])
 
 
 def test_losses_belong_to_the_fault_that_was_not_yet_over() -> None:

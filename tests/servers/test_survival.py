@@ -19,7 +19,7 @@ import pytest
 
 from dbdyno.guard import guarded, sweep
 from dbdyno.guard.family import children_of
-from dbdyno.guard.guard import LOCK_NAME
+from dbdyno.guard.locked_folder import LOCK_NAME
 from traces import LIMIT_S, descendants, left_behind, wait_until_gone
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("clean")]

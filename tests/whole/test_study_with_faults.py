@@ -101,6 +101,22 @@ def test_a_paused_and_killed_server_is_back_and_has_lost_nothing(
         assert max(begin, other_begin) < min(end, other_end)
 
 
+def test_a_load_that_fails_before_its_first_fault_says_why(tmp_path: Path) -> None:
+    study = STUDY.format(provision="postgresql@system", during="SELECT pg_sleep(30)")
+    study = study.replace('script = "kv_update"', 'script = "stops.lua"')
+    study = study.replace("options = { table_size = 1000 }", "")
+    (tmp_path / "study.toml").write_text(study)
+    (tmp_path / "stops.lua").write_text(
+        "function prepare() end\nfunction event() error('out of ideas') end\n"
+    )
+
+    done = dbdyno("run", "study.toml", "--store", "store", folder=tmp_path)
+
+    assert done.code == 3, done.err
+    assert "out of ideas" in done.err
+    assert "fault of dbdyno's own" not in done.err
+
+
 def longest_gap(times_ns: Sequence[int], at_ns: int, back_ns: int) -> tuple[int, int]:
     """Between two acknowledgements next to each other, of those that overlap with a fault."""
     gaps = pairwise(sorted(times_ns))

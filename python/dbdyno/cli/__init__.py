@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from importlib import import_module
 from types import FrameType
 
@@ -131,6 +132,9 @@ _NEED_PROC = frozenset(
 )
 """Verbs that read what processes do in /proc, or start the drawing program, which needs it."""
 
+_ONLY_PRINT = frozenset(("--help", "--version"))
+"""Options with which any verb prints, and does nothing else."""
+
 
 def main() -> None:
     """The console script."""
@@ -148,7 +152,9 @@ def call(arguments: Sequence[str]) -> int:
     try:
         if _NEED_PROC.intersection(arguments[:1]):
             check_processes_visible()
-        cli.main(list(arguments), prog_name="dbdyno", standalone_mode=False)
+        only_prints = not _ONLY_PRINT.isdisjoint(arguments)
+        with standard_output() if only_prints else nullcontext():
+            cli.main(list(arguments), prog_name="dbdyno", standalone_mode=False)
         with standard_output():
             sys.stdout.flush()
     except LabError as error:

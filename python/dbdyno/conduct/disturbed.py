@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
@@ -10,10 +10,17 @@ from typing import Any, Self
 
 from dbdyno.conduct.faults import Faults, unheard
 from dbdyno.conduct.ledger import Ledger
-from dbdyno.conduct.outages import figures, with_losses, with_outages, with_power
+from dbdyno.conduct.outages import (
+    figures,
+    raise_without_faults,
+    unmade_warnings,
+    with_losses,
+    with_outages,
+    with_power,
+)
 from dbdyno.conduct.probes import Attempt, Probes, errors_of, keep
 from dbdyno.errors import LabError
-from dbdyno.model import Load, Step, StepSummary
+from dbdyno.model import EngineWarning, Load, Step, StepSummary
 from dbdyno.model.fault import timetable
 from dbdyno.servers import Server
 
@@ -63,6 +70,14 @@ class Disturbed:
     def begin(self, start_unix_ns: int) -> None:
         """The engine's clock has begun: its window follows the warm-up."""
         self._faults.begin(start_unix_ns + round(self.load.warm_up_s * 1e9))
+
+    def warnings(self) -> Iterator[EngineWarning]:
+        """Of faults that the timetable has and the load did not meet."""
+        return unmade_warnings(self._faults.due, self._faults.results)
+
+    def raise_if_none_was_made(self) -> None:
+        """Raises `NotValidError` when the load was over before its first fault."""
+        raise_without_faults(self._faults.due, self._faults.results)
 
     def completed(self, summary: StepSummary) -> StepSummary:
         """The step's figures with those of the faults; raises `ServerError` if the probes' table

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 from dbdyno.conduct.probes import Attempt
-from dbdyno.model.fault import LEDGER, POWER_FAILURE, PROBES, FaultResult, at_rank
+from dbdyno.errors import NotValidError
+from dbdyno.model import EngineWarning
+from dbdyno.model.fault import LEDGER, POWER_FAILURE, PROBES, DueFault, FaultResult, at_rank
 
 
 def with_outages(
@@ -20,6 +22,8 @@ def with_outages(
     """Each fault with its outages, from attempts until the next fault or the window's end.
     `origin_ns`: the window's beginning by the attempts' clock; `ledger_ns`: when a ledger's rows
     were acknowledged by it, in order, which makes an outage of its own."""
+    if not results:
+        return ()
     successes: dict[str, Sequence[int]] = {
         kind: [a.ended_ns for a in attempts if a.kind == kind and not a.code] for kind in PROBES
     }
@@ -36,6 +40,30 @@ def with_outages(
         )
         for result, end_ns in zip(results, ends, strict=True)
     )
+
+
+def unmade_warnings(
+    due: Sequence[DueFault], made: Sequence[FaultResult]
+) -> Iterator[EngineWarning]:
+    """A warning when the load was over before the last faults of its timetable."""
+    missing = len(due) - len(made)
+    if made and missing > 0:
+        yield EngineWarning(
+            "faults-not-made",
+            f"{missing} of {len(due)} faults of the timetable were not made: the load was over "
+            "before them",
+            "leave more time between them, or measure for longer",
+        )
+
+
+def raise_without_faults(due: Sequence[DueFault], made: Sequence[FaultResult]) -> None:
+    """Raises `NotValidError` when the load was over before the first fault of its timetable."""
+    if due and not made:
+        raise NotValidError(
+            "no fault was made: the load was over before the first one, which was due after "
+            f"{due[0].at_s:.1f} s",
+            hint="measure for longer, or let the first fault come earlier",
+        )
 
 
 def with_power(

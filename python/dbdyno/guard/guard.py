@@ -14,11 +14,9 @@ thread that made the child.
 """
 
 import ctypes
-import fcntl
 import json
 import os
 import select
-import shutil
 import signal
 import subprocess
 import sys
@@ -32,10 +30,8 @@ from dbdyno.guard.ipc import remove_dead_ipc
 from dbdyno.guard.journal import HostLock, Journal, mend
 from dbdyno.guard.keeper import adopt_orphans, die_with, keep
 from dbdyno.guard.launch import Launch
+from dbdyno.guard.locked_folder import lock_folder, remove_locked_folder
 from dbdyno.guard.undo import Undo, read_switch, remove_folder, write, write_text
-
-LOCK_NAME = "guard.lock"
-"""A file in each temporary folder, locked while its guard lives."""
 
 _CLONE_NEWNET = 0x40000000
 _MENDED_S = 2.0
@@ -115,11 +111,7 @@ class Guard:
             self._journal_of_ours().hold(remove_folder(folder))
         self._folders.append(folder)
         if command["locked"]:
-            unlocked = folder / f"{LOCK_NAME}.new"
-            lock = os.open(unlocked, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            unlocked.rename(folder / LOCK_NAME)
-            self._locks.append(lock)
+            self._locks.append(lock_folder(folder))
         if command["uid"] is not None:
             os.chown(folder, command["uid"], command["gid"])
         return {"path": str(folder)}
@@ -282,7 +274,7 @@ class Guard:
         if self._host is not None:
             self._host.close()
         for folder in self._folders:
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_locked_folder(folder)
         return undone
 
 

@@ -8,7 +8,6 @@ import contextlib
 import json
 import os
 import select
-import shutil
 import signal
 import subprocess
 import sys
@@ -25,6 +24,7 @@ from dbdyno.guard.account import Account
 from dbdyno.guard.held import Held, not_held
 from dbdyno.guard.journal import mend, state_folder, this_program
 from dbdyno.guard.launch import Launch
+from dbdyno.guard.locked_folder import remove_locked_folder
 from dbdyno.guard.sweep import FOLDER_PREFIX, left_over, remove_dead_memory, temporary_parents
 from dbdyno.guard.undo import Undo, system_environment
 from dbdyno.guard.uninterrupted import uninterrupted
@@ -259,7 +259,7 @@ class Guarded:
             whole = self._process.wait() == 0
             self._process.stdout.close()
             for folder in self._folders if whole else ():
-                shutil.rmtree(folder, ignore_errors=True)
+                remove_locked_folder(folder)
             if not whole:
                 self._mend()
 
@@ -272,7 +272,7 @@ class Guarded:
             raise left_over(str(error)) from error
         finally:
             for folder in self._folders:
-                shutil.rmtree(folder, ignore_errors=True)
+                remove_locked_folder(folder)
         ours = f"{self._process.pid}-"
         for step in steps:
             if step.error is not None and step.journal.name.startswith(ours):

@@ -1,23 +1,23 @@
 """A temporary folder of the lab's own, without a guard: removed at the end of its block or, if the
 lab was killed, by the next clean-up, which recognises it by its lock."""
 
-import fcntl
+import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from dbdyno.guard.guard import LOCK_NAME
+from dbdyno.guard.locked_folder import lock_folder, remove_locked_folder
 from dbdyno.guard.sweep import FOLDER_PREFIX
 
 
 @contextmanager
 def scratch_folder(purpose: str) -> Iterator[Path]:
     """Called after its purpose; for small files that nobody needs afterwards."""
-    with tempfile.TemporaryDirectory(prefix=f"{FOLDER_PREFIX}{purpose}-") as name:
-        folder = Path(name)
-        unlocked = folder / f"{LOCK_NAME}.new"
-        with unlocked.open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            unlocked.rename(folder / LOCK_NAME)
-            yield folder
+    folder = Path(tempfile.mkdtemp(prefix=f"{FOLDER_PREFIX}{purpose}-"))
+    lock = lock_folder(folder)
+    try:
+        yield folder
+    finally:
+        remove_locked_folder(folder)
+        os.close(lock)

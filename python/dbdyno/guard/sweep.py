@@ -3,16 +3,15 @@
 import contextlib
 import fcntl
 import os
-import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from dbdyno.errors import LabError, MachineError
-from dbdyno.guard import guard
 from dbdyno.guard.account import server_account
 from dbdyno.guard.ipc import remove_dead_ipc
 from dbdyno.guard.journal import Step, mend, state_folder
+from dbdyno.guard.locked_folder import LOCK_NAME, remove_locked_folder
 
 FOLDER_PREFIX = "dbdyno-"
 """How temporary folders begin, so that left-overs of a power cut are found."""
@@ -43,7 +42,7 @@ def sweep() -> Sequence[Step]:
         raise MachineError(f"left-overs of dead runs can't be looked for: {error}") from error
     remove_dead_memory()
     for parent in temporary_parents():
-        for lock_file in parent.glob(f"{FOLDER_PREFIX}*/{guard.LOCK_NAME}"):
+        for lock_file in parent.glob(f"{FOLDER_PREFIX}*/{LOCK_NAME}"):
             _remove_if_free(lock_file)
     return steps
 
@@ -62,7 +61,7 @@ def _remove_if_free(lock_file: Path) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if os.fstat(descriptor).st_uid == os.geteuid():
-            shutil.rmtree(lock_file.parent, ignore_errors=True)
+            remove_locked_folder(lock_file.parent)
     except BlockingIOError:
         return
     finally:

@@ -175,17 +175,19 @@ def _remove_file(arguments: Mapping[str, Any]) -> None:
 
 
 def _remove_folder(arguments: Mapping[str, Any]) -> None:
-    """Unmounts what a command that was just ending has mounted in it since."""
+    """Unmounts what a command that was just ending has mounted in it since, and removes what it
+    wrote meanwhile."""
     path = Path(arguments["path"])
     deadline = time.monotonic() + _BUSY_LIMIT_S
     while path.exists():
         try:
             shutil.rmtree(path)
         except OSError as error:
-            if error.errno != errno.EBUSY or time.monotonic() > deadline:
+            if error.errno not in (errno.EBUSY, errno.ENOTEMPTY) or time.monotonic() > deadline:
                 raise
             for place in _mounts_below(path):
                 _unmount({"path": place})
+            time.sleep(_POLL_S)
 
 
 def _mounts_below(folder: Path) -> list[Path]:

@@ -49,7 +49,8 @@ class Cluster:
         self.hosts = tuple(
             RayHost(self, index, facts, shipped) for index, facts in enumerate(first["hosts"])
         )
-        threading.Thread(target=self._listen, daemon=True).start()
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
 
     def tell(self, **command: object) -> None:
         """Sends the driver a command; of a driver that is gone its hosts know by themselves."""
@@ -79,6 +80,7 @@ class Cluster:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        self._listener.join(_CLOSE_LIMIT_S)  # It reads the log, which its maker closes next.
 
     def _first(self, address: str) -> Mapping[str, Any]:
         assert self._process.stdout is not None

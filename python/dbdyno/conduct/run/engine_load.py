@@ -159,11 +159,14 @@ class EngineLoad:
             warnings += client_warnings(outcome, summary)
             if self._disturbed is not None:
                 summary = self._disturbed.completed(summary)
+                warnings += self._disturbed.warnings()
         self.served.measured.add(step_result(step, outcome, warnings), summary)
         self._samples += outcome.samples
         raise_failure(outcome, self.served.server)
         if outcome.summary is None:
             raise EngineError(f"the engine ended step {step.index} without a summary")
+        if self._disturbed is not None:
+            self._disturbed.raise_if_none_was_made()
 
     def spec(self, step: Step) -> Mapping[str, object]:
         """The run spec of a step."""

@@ -7,7 +7,6 @@ import base64
 import getpass
 import re
 import socket
-import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -15,6 +14,7 @@ from html import escape
 from pathlib import Path
 
 from dbdyno import __version__
+from dbdyno.guard.scratch import scratch_folder
 from dbdyno.model import Study
 from dbdyno.report.answer.so_far import Effect
 from dbdyno.report.page.card import HEIGHT, WIDTH, card_png, card_svg, picture_room
@@ -73,8 +73,8 @@ def publish(store: Path, study: str, *, url: str = "", pictures: bool = True) ->
     asked, folder = stored.study, store / study
     redaction = Redaction(names_of(asked))
     uncounted = Redaction(redaction.names).clean
-    with tempfile.TemporaryDirectory(prefix="dbdyno-publish-") as aside:
-        page = Path(aside) / "page.html"
+    with scratch_folder("publish") as aside:
+        page = aside / "page.html"
         written = write(
             store,
             study,
