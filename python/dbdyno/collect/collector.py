@@ -10,13 +10,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from dbdyno.collect.tree import Tree
 from dbdyno.model import Metric, Missing, Reading, SampledSession
 
 Scope = Literal["host", "run"]
 """Whether it reads the machine, the same for all that run on it, or one run's own parts."""
+
+
+class AsClient(Protocol):
+    """A session as a client has it."""
+
+    def rows(self, statement: str, /) -> Sequence[tuple[Any, ...]]:
+        """The result of a statement; raises `ServerError`."""
+
+    def close(self) -> None:
+        """Ends it, whatever its state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +56,8 @@ class Watched:
     """Processes between the two now."""
     ask: Callable[[], SampledSession | None] = lambda: None
     """Opens a session; `None` where the server can't be asked."""
+    as_client: Callable[[], AsClient | None] = lambda: None
+    """Opens a session like the load's, through its proxies; `None` where none is to be had."""
     inside: Callable[[], SampledSession | None] = lambda: None
     """Opens a session in the database under load; `None` where there is none to be had."""
     url: str = ""

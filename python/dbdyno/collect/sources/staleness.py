@@ -15,15 +15,13 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 
+from dbdyno.collect.beats import SPACING_S, Beats
 from dbdyno.collect.collector import Collector, Readings, Watched
 from dbdyno.errors import ServerError
 from dbdyno.model import Metric, Missing, Reading, SampledSession
-from dbdyno.thread import WorkThread
 
-SPACING_S = 0.05
-"""Between two numbers."""
 _FIRST_LIMIT_S = 5.0
 """How long a member may take to have the first number, else it holds other rows."""
 _KINDS = ("postgresql", "mysql", "mariadb")
@@ -48,36 +46,22 @@ class _Seen:
 class _Heartbeats:
     primary: SampledSession
     others: Mapping[str, SampledSession]
-    spend: Callable[[float], None]
+    beats: Beats = field(init=False)
+    spend: InitVar[Callable[[float], None]]
     _confirmed: dict[int, float] = field(default_factory=dict)
     """Number → when it was confirmed, by the monotonic clock."""
     _seen: dict[str, _Seen] = field(default_factory=dict)
-    _failure: ServerError | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _over: threading.Event = field(default_factory=threading.Event)
-    _thread: WorkThread | None = None
-    _cpu_s: float = 0.0
-    _spent_s: float = 0.0
 
-    def begin(self) -> None:
-        """Beats in a thread of its own from now on."""
+    def __post_init__(self, spend: Callable[[float], None]) -> None:
         self._seen = {name: _Seen() for name in self.others}
-        self._thread = WorkThread(self._beat)
-        self._thread.start()
+        self.beats = Beats(self._beat, spend)
 
-    def _beat(self) -> None:
-        number, due = 0, time.monotonic()
-        while not self._over.wait(max(0.0, due - time.monotonic())):
-            due = max(due + SPACING_S, time.monotonic())
-            number += 1
-            try:
-                self.primary.rows(f"UPDATE {_TABLE} SET beat = {number}")
-                self._note_confirmed(number)
-                for name, session in self.others.items():
-                    self._look(name, session, number)
-            except ServerError as error:
-                self._failure = error
-            self._cpu_s = time.thread_time()
+    def _beat(self, number: int) -> None:
+        self.primary.rows(f"UPDATE {_TABLE} SET beat = {number}")
+        self._note_confirmed(number)
+        for name, session in self.others.items():
+            self._look(name, session, number)
 
     def _note_confirmed(self, number: int) -> None:
         self._confirmed[number] = time.monotonic()
@@ -101,12 +85,7 @@ class _Heartbeats:
 
     def sample(self) -> Iterable[Reading]:
         """Counts so far, and the longest staleness since the sample before."""
-        spent_s = self._cpu_s
-        self.spend(spent_s - self._spent_s)
-        self._spent_s = spent_s
-        failure, self._failure = self._failure, None
-        if failure is not None:
-            raise failure
+        self.beats.settle()
         with self._lock:
             for name, seen in self._seen.items():
                 yield Reading("reads", seen.reads, name)
@@ -116,9 +95,7 @@ class _Heartbeats:
 
     def close(self) -> None:
         """Ends the heartbeats, and drops their table."""
-        self._over.set()
-        if self._thread is not None:
-            self._thread.wait()
+        self.beats.end()
         with suppress(ServerError):
             self.primary.rows(f"DROP TABLE {_TABLE}")
             self.primary.rows(f"DROP SCHEMA {_SCHEMA}")
@@ -164,7 +141,7 @@ def _open(watched: Watched) -> Readings | Missing | None:
             )
         opened.pop_all()
     heartbeats = _Heartbeats(primary, others, watched.spend)
-    heartbeats.begin()
+    heartbeats.beats.begin()
     return heartbeats
 
 

@@ -16,7 +16,11 @@ from dbdyno.errors import ServerError
 from dbdyno.generators.command import url
 from dbdyno.model import LabCost, SampledSession, Step
 from dbdyno.servers import Server, Source, parse_provision
+from dbdyno.servers.client_session import client_session
 from dbdyno.servers.protocol import Database
+
+_CLIENT_LIMIT_S = 60.0
+"""How long a collector's statement may take that waits like a client's."""
 
 
 @dataclass(slots=True)
@@ -56,6 +60,7 @@ class Served:
             client_pids=client_pids,
             proxy_pids=server.entry.proxies,
             ask=server.database.ask,
+            as_client=lambda: client_session(server.entry.target(), _CLIENT_LIMIT_S),
             inside=lambda: session_inside(server, self.identity.cell.provision),
             url=url(server.entry.target()),
             members=watched_members(server),
