@@ -3,6 +3,7 @@
 import contextlib
 import fcntl
 import os
+import re
 import select
 import time
 from collections.abc import Iterator, Sequence
@@ -16,6 +17,8 @@ from dbdyno.servers import Server
 from dbdyno.setters.links import PREFIX
 
 LIMIT_S = 120
+GUARDED = re.compile(r"dbdyno-[a-z0-9_]{8}")
+"""How folders are named that a guard makes for data."""
 
 
 def left_behind() -> frozenset[str]:
@@ -79,8 +82,12 @@ def left_journals() -> Iterator[str]:
 
 
 def is_abandoned(folder: Path) -> bool:
-    """Whether no clean-up would find it, or its guard is gone."""
-    return not (folder / LOCK_NAME).exists() or is_free(folder / LOCK_NAME)
+    """Whether its guard is gone, or it has a guard's name and no lock, so that no clean-up would
+    ever find it."""
+    lock = folder / LOCK_NAME
+    if lock.exists():
+        return is_free(lock)
+    return GUARDED.fullmatch(folder.name) is not None and folder.is_dir()
 
 
 def is_free(lock: Path) -> bool:
