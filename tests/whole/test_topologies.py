@@ -47,6 +47,8 @@ class Driven:
     """Source → metric that every member but the first tells under its name."""
     read: Mapping[str, str] = field(default_factory=dict)
     """Source → counter of statements, of members that a group of clients reads from."""
+    beside: Mapping[str, str] = field(default_factory=dict)
+    """Source → metric of what is no member."""
     workload: str = 'script = "oltp_update_index"\noptions = { table_size = 1000 }'
 
 
@@ -119,6 +121,7 @@ EVERY = (
         "nodes = 3",
         ("node-1", "node-2", "node-3"),
         POSTGRESQL,
+        beside={"etcd": "committed"},
     ),
     Driven("galera", "mariadb@system", "nodes = 3", ("node-1", "node-2", "node-3"), GROUP),
     Driven(
@@ -168,8 +171,13 @@ def test_a_topology_is_driven_and_leaves_nothing(
         source: {
             row["instance"] for row in rows if (row["source"], row["metric"]) == (source, metric)
         }
-        for source, metric in (("member", "user_s"), *case.counters.items())
+        for source, metric in (
+            ("member", "user_s"),
+            *case.counters.items(),
+            *case.beside.items(),
+        )
     }
+    assert [by_source.pop(source) for source in case.beside] == [{""}] * len(case.beside)
     assert by_source.pop("member") == set(case.members)
     assert list(by_source.values()) == [{"", *case.members[1:]}] * len(case.counters)
     for source, metric in case.read.items():

@@ -7,8 +7,8 @@ hands the readings to the store.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -65,6 +65,8 @@ class Watched:
     members: Sequence[WatchedMember] = ()
     """All servers of a topology of several, the one that `ask` asks first; empty for a single
     server."""
+    exposed: Mapping[str, str] = field(default_factory=dict)
+    """Program → `host:port` where it tells its metrics by HTTP, beside what a session is told."""
     spend: Callable[[float], None] = lambda _: None
     """Told the processor time, seconds, of each program that a collector has run."""
 

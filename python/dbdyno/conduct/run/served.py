@@ -64,6 +64,7 @@ class Served:
             inside=lambda: session_inside(server, self.identity.cell.provision),
             url=url(server.entry.target()),
             members=watched_members(server),
+            exposed=server.members.exposed,
         )
         journal = self.identity.writer.journal
         collectors = self.identity.setting.collectors("run")

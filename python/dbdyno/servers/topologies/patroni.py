@@ -89,7 +89,13 @@ class Patroni(Several):
     @property
     def members(self) -> Members:
         """The primary first, as of when it was looked for last."""
-        return replace(super().members, promotion=self, alike=True, supervisor=self)
+        return replace(
+            super().members,
+            promotion=self,
+            alike=True,
+            supervisor=self,
+            exposed={ETCD: self._etcd.place},
+        )
 
     def start(self) -> None:
         """Starts etcd before the nodes."""
