@@ -333,11 +333,12 @@ def test_load_hosts_are_named_with_what_each_needs(
     assert share["open_files"] > 250
 
 
+@pytest.mark.parametrize("part", ["cpus = { client = [0] }", "limits.client = { cpus = 0.5 }"])
 def test_a_start_of_this_machine_s_clients_is_refused_beside_load_hosts(
-    here: Path, capsys: pytest.CaptureFixture[str]
+    here: Path, capsys: pytest.CaptureFixture[str], part: str
 ) -> None:
     text = here.read_text().replace("clients = [1, 4]", "clients = 4\nhosts = 2")
-    here.write_text(f"{text}\n[host]\ncpus = {{ client = [0] }}\n")
+    here.write_text(f"{text}\n[host]\n{part}\n")
 
     assert call(["check", "example.toml"]) == 2
 

@@ -105,6 +105,29 @@ PROXY = 'proxy = { kind = "haproxy", host = { limits = { cpus = 0.3, memory = "2
             "member.replica.host.limits = { cpus = 0.5 }\nhost.cpus = { client = [0] }",
             "together leave too few of this machine's 2 to the clients, bound to 1 of them",
         ),
+        ("host.limits.client = { cpus = 0.5 }\nmember.replica.host.limits = { cpus = 0.6 }", None),
+        (
+            "host.limits.client = { cpus = 0.6 }\nmember.replica.host.limits = { cpus = 0.6 }",
+            "1.5 processors together leave too few of this machine's 2 to the clients, limited to "
+            "0.6 of them",
+        ),
+        (
+            "host.limits.client = { cpus = 1.8 }",
+            "the proxies with 0.3 processors together leave too few",
+        ),
+        (
+            "host.limits.client = { cpus = 0.5 }\nhost.cpus = { client = [0, 1] }",
+            None,
+        ),
+        (
+            'host.limits.client = { memory = "7.3 GB" }',
+            r"the proxies with .* of memory together leave too little of this machine's .* to the "
+            r"clients, limited to 7.3 GB of it",
+        ),
+        (
+            "host.limits.client = { cpus = 2.5 }",
+            "clients with 2.5 processors are more than this machine's 2",
+        ),
         ("host.limits = { cpus = 1.6 }", None),
         (
             "host.limits = { cpus = 1.7 }",
@@ -138,6 +161,10 @@ def test_limits_of_proxies_count_among_those_of_servers(
     [
         ("{ cpus = { server = [0] } }", r"study.toml:\d+: `proxy.host.cpus` can't be set for"),
         ("{ limits = { cpus = 0 } }", r"study.toml:\d+: `proxy.host.limits`: expected `cpus`"),
+        (
+            "{ limits = { client = { cpus = 1 } } }",
+            r"study.toml:\d+: `proxy.host.limits`: `client` has the limits of all clients",
+        ),
     ],
 )
 def test_what_proxies_can_not_have_is_refused_with_its_line(
@@ -148,6 +175,16 @@ def test_what_proxies_can_not_have_is_refused_with_its_line(
     file.write_text(STUDY.format(cache="64MB").replace("[workload]", f"{proxy}[workload]"))
 
     with pytest.raises(StudyError, match=message):
+        open_study(str(file))
+
+
+def test_limits_of_clients_are_not_a_member_s(tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    member = "member.replica = { host = { limits = { client = { cpus = 1 } } } }"
+    text = STUDY.format(cache="64MB")
+    file.write_text(text.replace("member.replica = ", f"{member}\n# "))
+
+    with pytest.raises(StudyError, match=r"study.toml:\d+: `host.limits`: `client` has the limits"):
         open_study(str(file))
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import select
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +20,7 @@ from dbdyno.collect.sources.process import COLLECTOR as PROCESS
 from dbdyno.conduct.members import require_agreement
 from dbdyno.conduct.run.served import watched_members
 from dbdyno.errors import ServerError
+from dbdyno.guard.guarded import Guarded
 from dbdyno.guard.launch import Launch
 from dbdyno.model import Missing
 from dbdyno.servers import Server, ServerSpec, open_server, open_spec, resolve
@@ -125,11 +128,31 @@ def test_processor_time_of_proxies_agrees_with_the_kernel_s_account(tmp_path: Pa
             readings = PROCESS.open(Watched(proxy_pids=server.entry.proxies))
             assert readings is not None and not isinstance(readings, Missing)
             session = client_session(server.entry.target(), LIMIT_S)
-            before = of_proxies(readings, groups)
+            before = side_of(readings, groups, "proxy")
             while accounted_s(groups)["primary"] - before[2] < 0.5:
                 session.rows(LONG_ANSWER)
-            after = of_proxies(readings, groups)
+            after = side_of(readings, groups, "proxy")
             session.close()
+
+    least, most = after[0] - before[2], after[2] - before[0]
+    sampled = after[1] - before[1]
+    assert sampled > least * 0.97 - 0.02
+    assert sampled < most * 1.03 + 0.02
+
+
+def test_processor_time_of_clients_agrees_with_the_kernel_s_account(tmp_path: Path) -> None:
+    with accounts() as groups, Guarded() as guarded:
+        argv = [sys.executable, "-S", "-c", "while True: pass"]
+        launch = Launch(cgroups=(str(groups["primary"]),))
+        pid = guarded.spawn(
+            argv, output=tmp_path / "log", cwd=tmp_path, env=os.environ, launch=launch
+        )
+        readings = PROCESS.open(Watched(client_pids=lambda: [pid]))
+        assert readings is not None and not isinstance(readings, Missing)
+        before = side_of(readings, groups, "client")
+        while accounted_s(groups)["primary"] - before[2] < 0.5:
+            select.select([], [], [], 0.05)
+        after = side_of(readings, groups, "client")
 
     least, most = after[0] - before[2], after[2] - before[0]
     sampled = after[1] - before[1]
@@ -141,13 +164,13 @@ LONG_ANSWER = "SELECT repeat('x', 10000000) AS text"
 """Ten megabytes that the proxy passes on."""
 
 
-def of_proxies(readings: Readings, groups: dict[str, Path]) -> tuple[float, float, float]:
-    """Processor time of proxies so far, in seconds: by the kernel before, sampled, and after."""
+def side_of(readings: Readings, groups: dict[str, Path], side: str) -> tuple[float, float, float]:
+    """Processor time of a side so far, in seconds: by the kernel before, sampled, and after."""
     before = accounted_s(groups)["primary"]
     sampled = sum(
         reading.value
         for reading in readings.sample()
-        if reading.instance == "proxy" and reading.metric in ("user_s", "system_s")
+        if reading.instance == side and reading.metric in ("user_s", "system_s")
     )
     return before, sampled, accounted_s(groups)["primary"]
 

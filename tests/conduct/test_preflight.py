@@ -154,3 +154,15 @@ def test_a_client_that_sets_the_pace_is_called_so(
     summary = step_summary(0, measured.summary, {})
 
     assert [warning.code for warning in client_warnings(measured, summary)] == codes
+
+
+@pytest.mark.parametrize(
+    ("limit_cpus", "codes"), [(0.4, ["client-bound"]), (0.5, ["client-bound"]), (0.6, []), (4, [])]
+)
+def test_a_client_that_uses_its_limit_sets_the_pace(limit_cpus: float, codes: list[str]) -> None:
+    measured = outcome("epoll", 960_000, 900_000)
+    assert measured.summary is not None
+    warnings = list(client_warnings(measured, step_summary(0, measured.summary, {}), limit_cpus))
+
+    assert [warning.code for warning in warnings] == codes
+    assert all(f"of the {limit_cpus:g} processors of its limit" in w.message for w in warnings)

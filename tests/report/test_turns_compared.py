@@ -272,9 +272,9 @@ def test_a_tool_fails_by_its_operations(tmp_path: Path) -> None:
     """A tool tells events and no statements: three errors in a million operations are few."""
     run = told(tmp_path, driven()).material.runs[0]
     summary = replace(run.summaries[0], generator="fio", statements=0, events=1_000_000, errors=3)
-    assert faults(run.manifest, summary, sorted_errors(summary, {})) == ()
+    assert faults(run, summary, sorted_errors(summary, {})) == ()
     many = replace(summary, errors=1_000)
-    reasons = faults(run.manifest, many, sorted_errors(many, {}))
+    reasons = faults(run, many, sorted_errors(many, {}))
     assert reasons == ("0.1 % of its operations failed",)
 
 

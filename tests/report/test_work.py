@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -66,3 +67,18 @@ def test_each_party_has_its_share_of_the_processor_time(tmp_path: Path) -> None:
 
 def test_a_single_server_has_no_such_table(tmp_path: Path) -> None:
     assert tables(written(tmp_path, {"process"})) == []
+
+
+def test_what_parties_were_allowed_stands_beside_what_they_took(tmp_path: Path) -> None:
+    material = gather(written(tmp_path, {"process", "member"}), "study")
+    limits = {
+        "limits": {"after": {"client_cpus": 0.15}},
+        "proxy: limits": {"after": {"cpus": 0.25}},
+        "primary: limits": {"after": {"cpus": 1, "memory_bytes": 1 << 30}},
+    }
+    runs = tuple(replace(run, facts={**run.facts, "host_change": limits}) for run in material.runs)
+    (table,) = work_tables(analyse(replace(material, runs=runs)))
+
+    assert table.columns[-1].title == "Processors allowed"
+    allowed = {row[2]: row[-1] for row in table.values}
+    assert allowed == {"clients": 0.15, "proxies": 0.25, "primary": 1.0, "replica-1": None}

@@ -14,6 +14,7 @@ from dbdyno.guard.account import server_account
 from dbdyno.guard.guarded import Guarded
 from dbdyno.model import OWN_HOST_PARTS, Missing, Study
 from dbdyno.servers.nodes.place import data_parent
+from dbdyno.setters.limits import CLIENT, LIMITS
 from dbdyno.setters.outfit import UNCHANGED, Outfit, apply_all, missing_of_host
 from dbdyno.setters.registry import find_setter
 from dbdyno.setters.setter import Scene
@@ -24,6 +25,8 @@ __all__ = [
     "apply_host",
     "apply_host_of_members",
     "check_host",
+    "check_own",
+    "is_of_clients",
     "missing_of",
     "own_part",
     "shared_part",
@@ -92,6 +95,21 @@ def check_host(loaded: StudyFile) -> None:
                 raise loaded.error((*path, name), error.message, hint=error.hint) from error
             except ValueError as error:
                 raise loaded.error((*path, name), f"`host.{name}`: {error}") from error
+
+
+def check_own(name: str, wish: object) -> None:
+    """Checks what a member of a topology, or proxies, have for themselves. Raises `ValueError`:
+    what was expected and found."""
+    find_setter(name).read(wish)
+    if name == LIMITS and isinstance(wish, Mapping) and CLIENT in wish:
+        raise ValueError(
+            f"`{CLIENT}` has the limits of all clients, and belongs in `host` of the cell"
+        )
+
+
+def is_of_clients(name: str, wish: object) -> bool:
+    """Whether a part of the host says something of the clients alone."""
+    return name == LIMITS and isinstance(wish, Mapping) and [*wish] == [CLIENT]
 
 
 def _tables(study: Study) -> Iterator[tuple[KeyPath, Mapping[str, object]]]:

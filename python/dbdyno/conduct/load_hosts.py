@@ -17,6 +17,8 @@ from dbdyno.places import open_cluster, require_ray
 
 _OF_CLIENTS = ("network", "precedence")
 """Parts of `[host]` that change how clients are started, whatever they say."""
+_WITH_CLIENTS = ("cpus", "limits")
+"""Those that do so by their key `client`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +68,8 @@ def refused_hosts(study: Study) -> Iterator[LabError]:
     except MachineError as error:
         yield error
     for cell in cells(study):
-        cpus = cell.host.get("cpus")
-        if (isinstance(cpus, Mapping) and "client" in cpus) or any(
+        divided = [cell.host.get(part) for part in _WITH_CLIENTS]
+        if any(isinstance(part, Mapping) and "client" in part for part in divided) or any(
             part in cell.host for part in _OF_CLIENTS
         ):
             yield _own_start()
@@ -106,8 +108,8 @@ def require_no_start_of_its_own(clients: Launch) -> None:
 
 def _own_start() -> UsageError:
     return UsageError(
-        "[host] gives the clients processors, a precedence or a network of this machine, and "
-        "they are on load hosts",
+        "[host] gives the clients processors, limits, a precedence or a network of this machine, "
+        "and they are on load hosts",
         hint="leave those parts of [host] out, or `hosts` in [load]",
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from dbdyno.conduct.host import check_own
 from dbdyno.design.cells import cells
 from dbdyno.errors import LabError
 from dbdyno.formats.study import StudyFile, deciding_level
@@ -14,10 +15,7 @@ from dbdyno.servers.protocol import Wish
 from dbdyno.servers.sources.tool import tool_text
 from dbdyno.servers.topologies.proxies.proxy import Proxy, read_wish
 from dbdyno.servers.topologies.proxies.registry import find_proxy
-from dbdyno.setters.registry import find_setter
-
-_LIMITS = "limits"
-"""The setter that proxies can have for themselves."""
+from dbdyno.setters.limits import LIMITS
 
 
 def proxy_wish(cell: Cell) -> Wish | None:
@@ -61,11 +59,11 @@ def _wrong_host(cell: Cell) -> Iterator[tuple[str, str]]:
     asked = cell.proxy.get("host", {})
     assert isinstance(asked, Mapping), "its schema has seen to it"
     for name, wish in asked.items():
-        if name != _LIMITS:
-            yield name, f" can't be set for proxies; `{_LIMITS}` can"
+        if name != LIMITS:
+            yield name, f" can't be set for proxies; `{LIMITS}` can"
             continue
         try:
-            find_setter(name).read(wish)
+            check_own(name, wish)
         except ValueError as error:
             yield name, f": {error}"
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from dbdyno.conduct.bottleneck import client_busy
 from dbdyno.conduct.run import Run
+from dbdyno.conduct.shares import limits_of_clients
 from dbdyno.design import derive_seed
 from dbdyno.design.search import begin, joined, misses, next_rate
 from dbdyno.engine import Outcome, at_rate
@@ -95,6 +96,6 @@ def _judge(
         latency_us=figures.latency_us,
         backlog=figures.backlog.at_end,
         errors=figures.errors,
-        client_busy=client_busy(outcome),
+        client_busy=client_busy(outcome, limits_of_clients(run.identity.cell.host).cpus),
         missed=misses(asked, figures, run.identity.load.errors.expected),
     )

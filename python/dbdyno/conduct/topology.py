@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from dbdyno.conduct.connection import is_entry
+from dbdyno.conduct.host import check_own, is_of_clients
 from dbdyno.conduct.level_loads import load_path
 from dbdyno.design.cells import cells
 from dbdyno.errors import LabError
@@ -19,7 +20,6 @@ from dbdyno.servers.registry import openers
 from dbdyno.servers.topologies.behind_proxy import PROXIES
 from dbdyno.servers.topologies.registry import find_topology
 from dbdyno.servers.topologies.topology import KeyOfTopologyError, PlannedMember
-from dbdyno.setters.registry import find_setter
 
 _OWN_BYTES = 80_000_000
 """What a server process takes beside its cache: 50 to 130 MB were measured, without clients."""
@@ -125,10 +125,10 @@ def _wrong_hosts(cell: Cell) -> Iterator[tuple[str, str, str]]:
                 yield member.role, name, f"`host.{name}` can't be set for a member; {known} can"
                 continue
             try:
-                find_setter(name).read(wish)
+                check_own(name, wish)
             except ValueError as error:
                 yield member.role, name, f"`host.{name}`: {error}"
-            if name in cell.host:
+            if name in cell.host and not is_of_clients(name, cell.host[name]):
                 message = f"`host.{name}` of the cell holds for all servers together; leave it out"
                 yield member.role, name, message
 

@@ -16,6 +16,7 @@ from dbdyno.conduct.load_hosts import boot_id, require_no_start_of_its_own
 from dbdyno.conduct.preflight import require
 from dbdyno.conduct.run.load import LoadAccount
 from dbdyno.conduct.run.served import Served
+from dbdyno.conduct.shares import limits_of_clients
 from dbdyno.conduct.tables import CellTables, handling_of
 from dbdyno.engine import HOST_METRICS, Outcome, run_engine, run_spec
 from dbdyno.engine.process import Call, Listener
@@ -156,7 +157,8 @@ class EngineLoad:
                 size_bytes=self.served.sizes(),
             )
             summary = summary if search is None else with_search(summary, search)
-            warnings += client_warnings(outcome, summary)
+            limit_cpus = limits_of_clients(self.served.identity.cell.host).cpus
+            warnings += client_warnings(outcome, summary, limit_cpus)
             if self._disturbed is not None:
                 summary = self._disturbed.completed(summary)
                 warnings += self._disturbed.warnings()

@@ -172,7 +172,7 @@ def _figures(run: RunMaterial, step: int, expected: Mapping[str, float]) -> Bloc
         counted=run.manifest.status == "complete"
         and status == "complete"
         and not summary.interrupted,
-        faults=faults(run.manifest, summary, errors),
+        faults=faults(run, summary, errors),
         errors=errors,
         summary=summary,
         judge_stability=cache(

@@ -7,6 +7,7 @@ from dbdyno.model.limits import SATURATED
 from dbdyno.report.analysis.analyse import Analysis
 from dbdyno.report.gates.gate import Gate, Judge
 from dbdyno.report.material.faults import engine_busy
+from dbdyno.report.material.host_limits import clients_limit
 from dbdyno.report.terms.wording import percent, quantity
 
 BUSY = 0.85
@@ -29,8 +30,11 @@ def _generator(analysis: Analysis) -> Gate:
             scheduling, clock = step.scheduling or "other", step.clock or "kernel"
             shards = named_shards(step.shards or 1, bound=bool(step.shards_bound))
             way = f"{shards}, {step.reactor}, {scheduling} scheduling, the {clock}'s clock"
-            ways[way] = None
-            worst = max(worst, engine_busy(run.manifest, summary))
+            limit_cpus = clients_limit(run)
+            ways[way if limit_cpus is None else f"{way}, limited to {limit_cpus:g} processors"] = (
+                None
+            )
+            worst = max(worst, engine_busy(run, summary))
             queued_us = max(queued_us, summary.queued_us.get("p99", 0.0))
             unread_us = max(unread_us, summary.unread_us.get("p99", 0.0))
     if inside:

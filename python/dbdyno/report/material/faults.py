@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from dbdyno.model import RateSearch, RunManifest, StepSummary, abilities
+from dbdyno.model import RateSearch, StepSummary, abilities
 from dbdyno.model.expected import SortedErrors
 from dbdyno.model.limits import SATURATED, fell_behind
+from dbdyno.report.material.host_limits import clients_limit
+from dbdyno.report.material.material import RunMaterial
 
 
-def faults(run: RunManifest, summary: StepSummary, errors: SortedErrors) -> tuple[str, ...]:
+def faults(run: RunMaterial, summary: StepSummary, errors: SortedErrors) -> tuple[str, ...]:
     """Why this step is excluded from verdicts, a few words each; empty: it is included. `errors`
     are those of `summary`."""
     return tuple(_faults(run, summary, errors))
 
 
-def _faults(run: RunManifest, summary: StepSummary, errors: SortedErrors) -> Iterator[str]:
+def _faults(run: RunMaterial, summary: StepSummary, errors: SortedErrors) -> Iterator[str]:
     if summary.search is not None:
         yield from _without_answer(summary.search)
     yield from _of_errors(summary, errors)
-    for load in run.loads:
+    for load in run.manifest.loads:
         if load.sent is not None and load.rows is not None and load.rows < load.sent:
             yield f"rows are missing in `{load.table}`"
     if engine_busy(run, summary) > SATURATED:
@@ -63,13 +65,15 @@ def tried_word(generator: str) -> str:
     return "statements" if abilities(generator).counts_statements else "operations"
 
 
-def engine_busy(run: RunManifest, summary: StepSummary) -> float:
-    """Share of the shards' time that the engine used in the window; 0 for databases inside it."""
-    step = next((step for step in run.steps if step.index == summary.step), None)
+def engine_busy(run: RunMaterial, summary: StepSummary) -> float:
+    """Share of the shards' time that the engine used in the window, or of what the clients' limit
+    leaves of it; 0 for databases inside it."""
+    step = next((step for step in run.manifest.steps if step.index == summary.step), None)
     cpu = summary.record.get("cpu")
     if step is None or step.reactor == "none" or not summary.window_s:
         return 0.0
     if not isinstance(cpu, Mapping):
         return 0.0
     busy_us = float(cpu.get("user_us", 0)) + float(cpu.get("system_us", 0))
-    return busy_us / 1e6 / summary.window_s / (step.shards or 1)
+    most = min(step.shards or 1, clients_limit(run) or step.shards or 1)
+    return busy_us / 1e6 / summary.window_s / most
