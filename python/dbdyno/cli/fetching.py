@@ -9,12 +9,13 @@ from typing import Self
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from dbdyno.cli.options import json_option
 from dbdyno.cli.terminal import error_console, harmless, say, say_json
-from dbdyno.cli.text import megabytes
+from dbdyno.cli.text import count, megabytes
 from dbdyno.servers import fetch
+from dbdyno.servers.sources.client import Stage
 
 
 @click.command("fetch")
@@ -45,14 +46,17 @@ def fetch_all(names: Iterable[str]) -> dict[str, Path | None]:
 
 
 class _Shower:
-    """A bar on a terminal; elsewhere a line when a download begins."""
+    """A bar on a terminal, with the time left; elsewhere a line when a download begins, and some
+    while a build lasts."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._told: str | None = None
+        self._shown: tuple[str, bool] | None = None
+        self._tenths = 0
         self._bar = Progress(
             BarColumn(bar_width=24),
             TextColumn("{task.fields[size]}"),
+            TimeRemainingColumn(),
             TextColumn("{task.description}", markup=False),
             console=console,
             transient=True,
@@ -72,18 +76,39 @@ class _Shower:
     ) -> None:
         self._bar.stop()
 
-    def progress(self, what: str, done: int, total: int | None) -> None:
-        """Told by a download, twice a second."""
-        if what != self._told:
-            self._told = what
-            size = f" ({megabytes(total)})" if total else ""
-            say(f"downloading {what}{size}", err=True)
-        shown = megabytes(done) + (f" of {megabytes(total)}" if total else "")
+    def progress(self, stage: Stage) -> None:
+        """Called by a download or a build, twice a second."""
+        shown = (stage.what, stage.is_build)
+        if shown != self._shown:
+            self._shown, self._tenths = shown, 0
+            self._bar.reset(self._task)
+            verb = "building" if stage.is_build else "downloading"
+            total = f" ({_amount(stage.total, stage)})" if stage.total else ""
+            say(f"{verb} {stage.what}{total}", err=True)
+        self._say_tenth(stage)
         self._bar.update(
             self._task,
-            description=harmless(what),
-            completed=done,
-            total=total,
-            size=shown,
+            description=harmless(stage.what),
+            completed=stage.done,
+            total=stage.total,
+            size=_far(stage),
             visible=True,
         )
+
+    def _say_tenth(self, stage: Stage) -> None:
+        """A build takes minutes: where there is no bar, each tenth of it has a line."""
+        tenths = 10 * stage.done // stage.total if stage.is_build and stage.total else 0
+        if tenths > self._tenths and self._bar.disable:
+            say(f"{10 * tenths} % of its packages are built", err=True)
+        self._tenths = max(self._tenths, tenths)
+
+
+def _far(stage: Stage) -> str:
+    if not stage.total:
+        return _amount(stage.done, stage)
+    done = count(stage.done) if stage.is_build else megabytes(stage.done)
+    return f"{done} of {_amount(stage.total, stage)}"
+
+
+def _amount(value: int, stage: Stage) -> str:
+    return f"{count(value)} packages" if stage.is_build else megabytes(value)

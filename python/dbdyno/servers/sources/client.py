@@ -4,15 +4,29 @@ import os
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from dbdyno.errors import ServerError
 from dbdyno.guard.guarded import Guarded
 from dbdyno.servers.folder_size import size_of
 
-Progress = Callable[[str, int, int | None], None]
-"""Told now and then: what is being downloaded, the bytes that are here, the bytes there will be
-(`None` where the registry does not say)."""
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """How far a download or a build is."""
+
+    what: str
+    """The name of the package."""
+    done: int
+    total: int | None = None
+    """`None` where nobody says."""
+    is_build: bool = False
+    """Whether packages are counted that a compiler has done; else bytes that are here."""
+
+
+Progress = Callable[[Stage], None]
+"""Called now and then, while something is fetched."""
 
 _DOWNLOAD_LIMIT_S = 1800
 _PROGRESS_S = 0.5
@@ -37,30 +51,35 @@ def run_client(
     progress: Progress | None = None,
     watched: Path | None = None,
     total_bytes: int | None = None,
-) -> None:
-    """Runs a download to its end, under a guard: it ends with us.
+    stage: Callable[[Path], Stage] | None = None,
+    limit_s: float = _DOWNLOAD_LIMIT_S,
+) -> Path:
+    """Runs a download to its end, under a guard: it ends with us. Returns the file with what the
+    client has printed.
 
     `error_mark` is a regular expression for what begins this client's statements of errors; the
     first one is quoted, else the last line.
-    `progress` is told how much `watched` (else `folder`) holds, of `total_bytes` if that is known.
+    `progress` gets how much `watched` (else `folder`) holds, of `total_bytes` if that is known, or
+    what `stage` makes of that file.
 
     # Errors
-    `ServerError` when the registry does not answer, the client fails or takes over half an hour.
+    `ServerError` when the registry does not answer, the client fails or takes over `limit_s`.
     """
     output = folder / "client.log"
-    deadline = time.monotonic() + _DOWNLOAD_LIMIT_S
+    deadline = time.monotonic() + limit_s
     with Guarded() as guarded:
         pid = guarded.spawn(argv, output=output, cwd=folder, env=env or os.environ)
         code = None
         while code is None and time.monotonic() < deadline:
             if progress is not None:
-                progress(package, size_of(watched or folder), total_bytes)
-            code = guarded.wait(pid, _PROGRESS_S if progress else _DOWNLOAD_LIMIT_S)
+                here = Stage(package, size_of(watched or folder), total_bytes)
+                progress(here if stage is None else stage(output))
+            code = guarded.wait(pid, _PROGRESS_S if progress else limit_s)
     if code == 0:
-        return
+        return output
     if code is None:
         raise ServerError(
-            f"downloading {package} took more than {_DOWNLOAD_LIMIT_S // 60} minutes",
+            f"getting {package} took more than {limit_s // 60:.0f} minutes",
             hint="look at the network, then run again",
         )
     lines = output.read_text(errors="replace").splitlines()
