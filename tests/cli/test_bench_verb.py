@@ -103,6 +103,14 @@ def test_what_the_lab_took_is_in_the_document(
     assert lab["server_cpu_s"] == 0  # a database in process is asked nothing
 
 
+@pytest.mark.parametrize("more", [("--json",), ("--repeat", "2"), ("--with", "a=1")])
+def test_ycsb_s_results_are_those_of_a_single_run(
+    url: str, more: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert bench(url, "--ycsb", *more) == 2
+    assert "--ycsb prints one result" in capsys.readouterr().err
+
+
 def test_a_bench_can_not_be_carried_on_with(
     url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,9 +12,13 @@ from typing import Any
 import pytest
 from scipy.stats import chi2_contingency
 
+from dbdyno.cli import call
+from dbdyno.formats.ycsb import ycsb_text
 from dbdyno.model import Summary
 from dbdyno.servers import open_server
+from dbdyno.store.figures import step_summary
 from driven import HERE, Driven
+from ycsb_names import names_of
 
 pytestmark = pytest.mark.slow
 
@@ -210,6 +214,25 @@ def test_a_missing_file_and_a_missing_record_are_named(sqlite: Driven) -> None:
     assert sqlite.call("ycsb", "cleanup", **SIZE).complaint == ""
 
 
+def test_a_bench_prints_results_as_ycsb_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    line = ["bench", f"sqlite://{tmp_path}/a.db", "--script", "ycsb", "--prepare", "--ycsb"]
+    line += ["--clients", "1", "--events", "50", "--warm-up", "0s"]
+    line += [w for n, v in (*SIZE.items(), ("readproportion", 1)) for w in ("--option", f"{n}={v}")]
+    assert call([*line, "--option", "updateproportion=0"]) == 0
+    (first, second, *read) = names_of(capsys.readouterr().out)
+    assert (first[:2], second[:2]) == (
+        ("OVERALL", "RunTime(ms)"),
+        ("OVERALL", "Throughput(ops/sec)"),
+    )
+    assert {kind for kind, _, _ in read} == {"READ"}
+    (kept,) = (path.name for path in (tmp_path / "results").glob("bench-ycsb-*"))
+    assert call(["export", kept, "--format", "ycsb"]) == 0
+    assert names_of(capsys.readouterr().out) == [first, second, *read]
+
+
 @pytest.mark.nightly  # Fetches YCSB by Maven, and lets it draw five million keys.
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 def test_keys_come_as_often_as_from_ycsb_itself(
@@ -254,6 +277,27 @@ def test_operations_come_as_often_as_from_ycsb_itself(
     assert sum(theirs[name] for name in names) == ours.total() == OPERATIONS
     table = [[side[name] for name in names] for side in (ours, theirs)]
     assert chi2_contingency(table).pvalue > 0.001
+
+
+@pytest.mark.nightly  # As above.
+def test_results_are_named_and_ordered_as_by_ycsb_itself(
+    sqlite: Driven, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Without inserts: there, whichever of the first insert and the first update was done first
+    is printed first."""
+    mix = {**MIX, "insertproportion": 0}
+    assert sqlite.call("ycsb", "prepare", **SIZE).complaint == ""
+    try:
+        ran = sqlite.run("ycsb", events=2000, **SIZE, **mix)
+    finally:
+        assert sqlite.call("ycsb", "cleanup", **SIZE).complaint == ""
+    assert ran.complaint == ""
+    line = client_of(tmp_path_factory.getbasetemp() / "ycsb")
+    quiet = {"operationcount": 2000, "basicdb.verbose": "false"}
+    given = properties_of({**SIZE, **mix, **quiet})
+    done = subprocess.run([*line, *given], capture_output=True, text=True, check=True)
+    ours = ycsb_text(step_summary(0, ran.summary, {}))
+    assert names_of(ours) == names_of(done.stdout)
 
 
 def client_of(folder: Path) -> list[str]:

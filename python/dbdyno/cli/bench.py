@@ -15,11 +15,11 @@ from dbdyno.cli.bench_progress import BenchProgress
 from dbdyno.cli.bench_text import (
     error_codes,
     fills_text,
+    print_document,
     print_run,
     print_sides,
     print_warnings,
-    run_document,
-    sides_document,
+    print_ycsb,
 )
 from dbdyno.cli.live import watched
 from dbdyno.cli.load_options import load_of, load_options
@@ -29,7 +29,7 @@ from dbdyno.cli.options import (
     pictures_option,
     store_option,
 )
-from dbdyno.cli.terminal import say, say_json
+from dbdyno.cli.terminal import say
 from dbdyno.cli.text import count, fold, width
 from dbdyno.cli.thresholds import FIGURES, Threshold, thresholds
 from dbdyno.conduct.bench import (
@@ -41,7 +41,7 @@ from dbdyno.conduct.bench import (
 from dbdyno.conduct.bench import bench as measure
 from dbdyno.conduct.tables import Prepare
 from dbdyno.engine import find_engine
-from dbdyno.errors import InterruptedRunError, NotValidError
+from dbdyno.errors import InterruptedRunError, NotValidError, UsageError
 from dbdyno.formats.passwords import words_without_passwords
 from dbdyno.formats.quantities import format_duration
 from dbdyno.model import (
@@ -150,6 +150,12 @@ _SEED = click.option("--seed", type=click.IntRange(0, 2**48 - 1), default=1, sho
 @pictures_option
 @click.option("--discard", is_flag=True, help="Do not keep the result in the store.")
 @json_option
+@click.option(
+    "--ycsb",
+    "as_ycsb",
+    is_flag=True,
+    help="Print the result as YCSB's client does: a kind of operation for each label.",
+)
 def bench(
     url: str,
     script: str,
@@ -166,6 +172,7 @@ def bench(
     pictures: bool,
     discard: bool,
     as_json: bool,
+    as_ycsb: bool,
     **pace: Any,
 ) -> None:
     """Measure a running server given by its URL, or compare two.
@@ -181,9 +188,10 @@ def bench(
 
     With --against or --with it is compared with a baseline in turns of two seconds, five times
     unless --repeat says otherwise. The result is kept in the store as a study of its own, with its
-    report beside it; with --json `dbdyno report` writes that.
+    report beside it; with --json or --ycsb `dbdyno report` writes that.
     """
     compared = against is not None or bool(settings)
+    _check_form(as_ycsb, several=as_json or compared or (repeat or 1) > 1)
     bench_plan = BenchPlan(
         url=url,
         script=script,
@@ -201,16 +209,14 @@ def bench(
     keep = None if discard else Store(store)
     results = _measured(bench_plan, keep, answers=compared or bench_plan.repeat > 1)
     broken = [text for run in results for text in _broken(run.summary, limits)]
-    kept, alone = results[0].kept, bench_plan.repeat == 1 and not compared
+    alone = bench_plan.repeat == 1 and not compared
     if as_json:
-        document = (
-            run_document(bench_plan, results[0]) if alone else sides_document(bench_plan, results)
-        )
-        say_json({**document, "kept": kept, "broken": broken})
+        print_document(bench_plan, results, broken, alone=alone)
+    elif as_ycsb:
+        print_ycsb(results[0])
     else:
         print_run(results[0]) if alone else print_sides(results)
-        if keep is not None and kept is not None:
-            _report(keep, kept, pictures, answered=not alone)
+        _report(keep, results[0].kept, pictures, answered=not alone)
     failure = results[-1].failure
     if isinstance(failure, InterruptedRunError):
         raise InterruptedRunError("interrupted; the figures cover what was measured until then")
@@ -287,11 +293,21 @@ def _measured(
         return measure(bench_plan, find_engine(), observe=live.show, store=keep)
 
 
+def _check_form(as_ycsb: bool, *, several: bool) -> None:
+    if as_ycsb and several:
+        raise UsageError(
+            "--ycsb prints one result: without --json, --against, --with and --repeat",
+            hint="`dbdyno export STUDY --format ycsb` prints all results of a study",
+        )
+
+
 def _command_line() -> str:
     return shlex.join(["dbdyno", *words_without_passwords(sys.argv[1:])])
 
 
-def _report(store: Store, kept: str, pictures: bool, *, answered: bool) -> None:
+def _report(store: Store | None, kept: str | None, pictures: bool, *, answered: bool) -> None:
+    if store is None or kept is None:
+        return
     say("writing the report", err=True)
     # Drawing takes half a second to import: only who draws pays for it.
     from dbdyno.report import write

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from statistics import median
 
-from dbdyno.cli.terminal import say
+from dbdyno.cli.terminal import say, say_exactly, say_json
 from dbdyno.cli.text import count, latency
 from dbdyno.conduct.bench import BenchPlan, BenchResult
 from dbdyno.formats.passwords import without_password
 from dbdyno.formats.quantities import format_duration
+from dbdyno.formats.ycsb import ycsb_text
 from dbdyno.model import EngineWarning, StepSummary, TableFill, named_shards
 
 
@@ -49,6 +50,21 @@ def print_run(result: BenchResult) -> None:
         lines.insert(0, ("tables", fills_text(result.loads)))
     for name, value in lines:
         say(f"{name:<14} {value}")
+    print_warnings(result.warnings)
+
+
+def print_document(
+    plan: BenchPlan, results: Sequence[BenchResult], broken: Sequence[str], *, alone: bool
+) -> None:
+    """The same for programs. `broken`: conditions that hold, each in words."""
+    document = run_document(plan, results[0]) if alone else sides_document(plan, results)
+    say_json({**document, "kept": results[0].kept, "broken": broken})
+
+
+def print_ycsb(result: BenchResult) -> None:
+    """A run as YCSB's client prints it; warnings on standard error."""
+    if result.summary.events:
+        say_exactly(ycsb_text(result.summary))
     print_warnings(result.warnings)
 
 

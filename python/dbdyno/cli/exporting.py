@@ -11,7 +11,7 @@ from dbdyno.cli.options import store_option
 from dbdyno.cli.terminal import say, say_exactly
 from dbdyno.errors import StoreError, UsageError
 
-FORMATS = ("benchfmt", "csv", "json", "hlog", "elle")
+FORMATS = ("benchfmt", "csv", "json", "hlog", "ycsb", "elle")
 
 
 @click.command("export")
@@ -22,6 +22,7 @@ FORMATS = ("benchfmt", "csv", "json", "hlog", "elle")
     type=click.Choice(FORMATS),
     required=True,
     help="benchfmt: Go's benchmark format, for benchstat. hlog: HdrHistogram's logs, a file a run. "
+    "ycsb: what YCSB's client prints, a result a step. "
     "elle: histories of ledgers beside faults, for the consistency checker Elle.",
 )
 @click.option(

@@ -1,5 +1,5 @@
-"""Exports a study in formats of other programs: Go's benchmark format, CSV, JSON and HdrHistogram
-logs.
+"""Exports a study in formats of other programs: Go's benchmark format, CSV, JSON, YCSB's results
+and HdrHistogram logs.
 
 A row is one step of one run. Nothing is averaged or judged.
 """
@@ -11,11 +11,12 @@ import io
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from dbdyno.design.cells import cells
 from dbdyno.errors import UsageError
+from dbdyno.formats.ycsb import ycsb_text
 from dbdyno.model import FIGURES, Imported, StepSummary, find_figure
 from dbdyno.report.analysis.points import BlockFigures, Point, points_of
 from dbdyno.report.analysis.sides import open_side, place
@@ -46,6 +47,7 @@ class Row:
     errors: int
     figures: Mapping[str, float]
     """By the names that `compare --metric` takes; those that were measured."""
+    summary: StepSummary
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +114,7 @@ def _row(point: Point, figures: BlockFigures, started_unix_s: float) -> Row:
         events=summary.events,
         errors=summary.errors,
         figures=dict(_measured(summary)),
+        summary=summary,
     )
 
 
@@ -133,9 +136,14 @@ def as_json(found: Exported) -> str:
         "versions": found.versions,
         "imported": [asdict(source) for source in found.imported],
         "figures": {name: _meaning(name) for name in _names(found)},
-        "rows": [asdict(row) for row in found.rows],
+        "rows": [_document(row) for row in found.rows],
     }
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _document(row: Row) -> Mapping[str, object]:
+    names = [member.name for member in fields(row) if member.name != "summary"]
+    return {name: getattr(row, name) for name in names}
 
 
 def _meaning(name: str) -> Mapping[str, object]:
@@ -241,4 +249,13 @@ def hlogs(found: Exported) -> Mapping[str, str]:
     return {run: log for run, log in logs.items() if log}
 
 
-WRITERS = {"benchfmt": as_benchfmt, "csv": as_csv, "json": as_json}
+def as_ycsb(found: Exported) -> str:
+    """What YCSB's client prints, for each row; where there are several, a comment before each."""
+    texts = [ycsb_text(row.summary) for row in found.rows]
+    if len(texts) == 1:
+        return texts[0]
+    commented = zip(found.rows, texts, strict=True)
+    return "\n".join(f"# {row.run}, {row.clients} clients\n{text}" for row, text in commented)
+
+
+WRITERS = {"benchfmt": as_benchfmt, "csv": as_csv, "json": as_json, "ycsb": as_ycsb}
