@@ -24,11 +24,11 @@ rust-tests-built: ; scripts/rust-tests --no-run
 rust-tests: setup ; scripts/rust-tests
 python-tests: setup ; scripts/tests several
 python-tests-alone: setup ; scripts/tests alone
-nightly:    setup ; scripts/packages $(PACKAGES) patroni etcd-server llvm gcc g++ liburing-dev libicu-dev && scripts/nightly
+nightly:    setup ; scripts/packages $(PACKAGES) patroni etcd-server llvm gcc g++ liburing-dev libicu-dev clickhouse-tools && scripts/nightly
 fuzz:       ; scripts/fuzz
 generate:   setup ; $(BIN)/python scripts/generate.py
 lock:       setup ; $(BIN)/uv pip compile --quiet pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-annotate --custom-compile-command "make lock" -o requirements.lock
-bench:      setup ; scripts/packages $(PACKAGES) gcc liburing-dev && $(BIN)/python -m bench
+bench:      setup ; scripts/packages $(PACKAGES) gcc liburing-dev clickhouse-tools && $(BIN)/python -m bench
 service-times: setup ; $(BIN)/python -m bench.service
 verdicts:   setup ; scripts/packages $(PACKAGES) && scripts/verdicts $(PARTS)
 wheel:      setup ; @scripts/wheel

@@ -7,9 +7,11 @@ import select
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from dbdyno.errors import MachineError
 
@@ -33,20 +35,18 @@ def run_child(
     argv: Sequence[str | Path],
     *,
     environment: Mapping[str, str] | None = None,
-    stdin: str = "",
+    stdin: str | Path = "",
 ) -> Child:
-    """Runs a program and watches it.
+    """Runs a program and watches it; `stdin` is what it reads, or the file of it.
 
     # Errors
     `MachineError` with what it said when it fails.
     """
     with (
-        tempfile.TemporaryFile("w+") as given,
+        _given(stdin) as given,
         tempfile.TemporaryFile("w+", errors="replace") as output,
         tempfile.TemporaryFile("w+", errors="replace") as complaints,
     ):
-        given.write(stdin)
-        given.seek(0)
         start_s = time.monotonic()
         process = subprocess.Popen(
             [str(word) for word in argv],
@@ -80,6 +80,18 @@ def compiled(source: Path, folder: Path, *libraries: str) -> Path:
     except FileNotFoundError as error:
         raise MachineError("no C compiler (`cc`)", hint="`apt-get install gcc`") from error
     return program
+
+
+@contextmanager
+def _given(stdin: str | Path) -> Iterator[IO[bytes]]:
+    if isinstance(stdin, Path):
+        with stdin.open("rb") as given:
+            yield given
+        return
+    with tempfile.TemporaryFile() as given:
+        given.write(stdin.encode())
+        given.seek(0)
+        yield given
 
 
 def _watch(process: subprocess.Popen[bytes]) -> tuple[int, int, resource.struct_rusage]:

@@ -25,9 +25,11 @@ SYSBENCH = ("sysbench", "--rand-type=uniform")
 """How sysbench is called: it draws numbers as ours does by itself, so that rows are the same."""
 SYSBENCH_SCRIPTS = Path("/usr/share/sysbench")
 KEYS = ROOT / "workloads" / "keys.lua"
+READ_ONLY = ROOT / "workloads" / "oltp_read_only.lua"
 POSTGRESQL = "postgresql:18.4"
 MARIADB = "mariadb@system"
 VALKEY = "valkey:9.1"
+CLICKHOUSE = "clickhouse@system"
 _POSTGRESQL_SETTINGS = {"max_connections": "1100", "shared_buffers": "1GB"}
 _MARIADB_SETTINGS = {
     "back_log": "4096",
@@ -36,6 +38,11 @@ _MARIADB_SETTINGS = {
     "max_connections": "19300",
     "max_prepared_stmt_count": "100000",
     "thread_handling": "pool-of-threads",
+}
+_CLICKHOUSE_SETTINGS = {
+    "log_queries": "1",
+    "server.query_log.database": "system",
+    "server.query_log.table": "query_log",
 }
 _ROWS_OF_PGBENCH_SCALE = 100_000
 POOLED_CLIENTS = 100_000
@@ -221,6 +228,13 @@ def valkey(engine: Engine, options: Options) -> Iterator[Place]:
         names = {"keys": options.table_rows}
         call_engine(place, engine_spec(place, KEYS, 2, names, command="prepare"))
         yield replace(place, programs=programs)
+
+
+@contextmanager
+def clickhouse(engine: Engine, _options: Options) -> Iterator[Place]:
+    """A ClickHouse server without tables, which logs each query with what it returned."""
+    with _served(CLICKHOUSE, _CLICKHOUSE_SETTINGS, engine) as place:
+        yield place
 
 
 def apart(where: Where) -> Where:

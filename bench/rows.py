@@ -7,7 +7,7 @@ of today, in one and the same run.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from bench import contenders, place, reports, rows_of_keys
+from bench import contenders, place, reports, rows_of_columns, rows_of_keys
 from bench.contenders import Contender
 from bench.earlier import beside_earlier
 from bench.made_up_store import CLIENTS as REPORTED_CLIENTS
@@ -286,6 +286,7 @@ ROWS: Sequence[Row] = (
         )
     ),
     *rows_of_keys.ROWS,
+    *rows_of_columns.ROWS,
     Row(
         "hundred-thousand",
         "100,000 connections, all at work, PostgreSQL behind several pgbouncers",

@@ -13,6 +13,7 @@ from typing import NoReturn
 import pytest
 
 from bench import place
+from bench.child import run_child
 from bench.conduct import Measured, Measurement
 from bench.earlier import built
 from bench.judge import Verdict, judge
@@ -134,6 +135,17 @@ def test_a_server_apart_has_processors_of_its_own() -> None:
     assert os.sched_getaffinity(0) == every
     assert seen["server"] | seen["client"] == every
     assert len(every) == 1 or not seen["server"] & seen["client"]
+
+
+def test_a_program_reads_what_it_is_given(tmp_path: Path) -> None:
+    file = tmp_path / "rows"
+    file.write_text("a\nb\n")
+
+    assert [run_child(["cat"], stdin=given).output for given in (file, "c\n", "")] == [
+        "a\nb\n",
+        "c\n",
+        "",
+    ]
 
 
 def test_an_earlier_engine_must_be_in_the_repository() -> None:
