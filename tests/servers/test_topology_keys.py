@@ -52,6 +52,11 @@ def written(folder: Path, keys: str) -> str:
         (REPLICATED + "replicas = 0", "study.toml:6: `primary-replicas` in", ""),
         (REPLICATED + "member.standby = {}", "study.toml:5: `primary-replicas`: `member.stan", ""),
         (REPLICATED + "member.replica.setings = {}", "study.toml:6: `primary", "settings"),
+        (
+            REPLICATED + "member.replica = { place = 'db-2' }",
+            "study.toml:6: `primary-replicas` in [server.one]: `member.replica`: `place` can't be",
+            "",
+        ),
         (REPLICATED + 'replication = "sync"', "`asynchronous`, `synchronous`, not `sync`", ""),
         (REPLICATED + "confirmations = 2", "`confirmations` can be 1 at most here, not 2", ""),
         (

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from dbdyno.errors import LabError
 from dbdyno.formats.load_schema import Table
@@ -38,6 +38,16 @@ class MemberTable(Table):
 
     settings: Settings = Field(default={})
     host: Host = Field(default={})
+
+    @model_validator(mode="before")
+    @classmethod
+    def _stays_here(cls, keys: object) -> object:
+        if isinstance(keys, dict) and "place" in keys:
+            raise ValueError(
+                "`place` can't be carried out: dbdyno starts all members on this machine. Start "
+                'the servers on their hosts, and name them by `topology = "given"`'
+            )
+        return keys
 
 
 class MembersTable(Table):
