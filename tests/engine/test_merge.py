@@ -17,7 +17,7 @@ from dbdyno.engine.parts import split
 from dbdyno.errors import UsageError
 from dbdyno.formats.histograms import decode
 from dbdyno.formats.records import dump_record, parse_record
-from dbdyno.model import Hello, Interval, Phase, Progress, Ready, Record, Summary
+from dbdyno.model import Hello, Interval, Loaded, Phase, Progress, Ready, Record, Summary
 from dbdyno.stats.histogram import percentile
 
 
@@ -49,6 +49,23 @@ def a_stream(start_ns: int, intervals: int) -> list[bytes]:
         lines.interval(intervals, phase="drain"),
         lines.summary(),
     ]
+
+
+def test_rows_of_a_table_that_several_fill_are_added() -> None:
+    def loaded(table: str, rows: int) -> bytes:
+        return json.dumps({"record": "loaded", "table": table, "rows": rows}).encode()
+
+    first, second = ([*a_stream(n, 1)] for n in range(2))
+    first[-1:-1] = [loaded("a", 3), loaded("b", 4)]
+    second[-1:-1] = [loaded("b", 5)]
+
+    out = merged([first, second], [])
+
+    assert [record for record in out if isinstance(record, Loaded)] == [
+        Loaded("a", 3),
+        Loaded("b", 9),
+    ]
+    assert isinstance(out[-1], Summary)
 
 
 @settings(max_examples=50)

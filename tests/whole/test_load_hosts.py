@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 from product import PYTHON, dbdyno, start, under_load, wait_until
 from ray_cluster import LIMIT_S, RayCluster, eventually, open_ray
 from study_of_hosts import write_study
@@ -44,6 +45,11 @@ def only(folder: Path, name: str) -> Any:
     return json.loads(file.read_text())
 
 
+def records(file: Path) -> list[dict[str, Any]]:
+    with zstandard.open(file, "rt") as lines:
+        return [json.loads(line) for line in lines]
+
+
 def test_two_hosts_are_one_run(cluster: RayCluster, tmp_path: Path) -> None:
     done = dbdyno("run", write(tmp_path, cluster, "4 s"), "--no-pictures", folder=tmp_path)
 
@@ -59,6 +65,41 @@ def test_two_hosts_are_one_run(cluster: RayCluster, tmp_path: Path) -> None:
     page = (tmp_path / "results" / "hosts" / "report.html").read_text()
     assert "Clocks of load hosts" in page
     assert "load-2" in page
+    cluster.wait_until_clean()
+
+
+FILLED = """\
+question = "Who fills the tables?"
+server.pg.provision = "postgresql@system"
+design = { blocks = 1, seed = 11 }
+[workload]
+script = "oltp_point_select"
+options = { tables = 5, table_size = 2000, auto_inc = false }
+[load]
+clients = 2
+warm_up = "0 s"
+measure = "1 s"
+"""
+
+
+def test_tables_are_filled_by_all_hosts_at_once(cluster: RayCluster, tmp_path: Path) -> None:
+    tables = {}
+    places = f'hosts = 2\n[places]\nray = "{cluster.address}"\n'
+    for name, more in (("lab", ""), ("hosts", places)):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "hosts.toml").write_text(FILLED + more)
+        done = dbdyno("run", "hosts.toml", "--no-pictures", folder=folder)
+        assert done.code in (0, 1), done.err
+        tables[name] = [
+            (table["table"], table["rows"], table["checksum"])
+            for table in only(folder, "manifest.json")["loads"]
+        ]
+
+    assert tables["hosts"] == tables["lab"] and len(tables["lab"]) == 5
+    parts = sorted(tmp_path.glob("hosts/results/hosts/runs/*/logs/prepare-part-*.ndjson.zst"))
+    loaded = [[r["rows"] for r in records(part) if r["record"] == "loaded"] for part in parts]
+    assert sorted(loaded) == [[2000, 2000], [2000, 2000, 2000]], "five clients have a table each"
     cluster.wait_until_clean()
 
 

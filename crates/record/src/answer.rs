@@ -22,7 +22,7 @@ pub struct EnginePlan {
     pub shards_bound: bool,
     /// The event loop: `io_uring`, `epoll`, or `none` (in-process drivers).
     pub reactor: String,
-    /// Loader threads, each with a connection, at most; 0 in the command `run`.
+    /// Loader threads of all processes, each with a connection, at most; 0 in the command `run`.
     pub loaders: u32,
     /// Connecting threads per shard.
     pub connectors: u32,

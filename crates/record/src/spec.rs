@@ -55,7 +55,7 @@ pub struct RunSpec {
     pub load: LoadBy,
     /// Loader connections: carry the rows of bulk inserts besides the scripts' own connections,
     /// where that can't change what is stored. 0: none. `None`: two per core (one waits for the
-    /// log's flush while the other stores), 16 at most.
+    /// log's flush while the other stores), 16 at most. Processes of a run share them.
     #[serde(default)]
     pub loaders: Option<u32>,
     /// Time limit of one connection attempt, seconds.

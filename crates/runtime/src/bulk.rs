@@ -152,8 +152,10 @@ impl Bulk {
         }
     }
 
-    fn take_route(&mut self, Looked { table, numbers }: Looked, values: &[u8]) {
-        let Some(route) = table.route(&self.text[..self.prefix], values) else { return };
+    fn take_route(&mut self, looked: Looked, values: &[u8]) {
+        let Looked { table, may_number, numbers } = looked;
+        let route = table.route(&self.text[..self.prefix], values);
+        let Some(route) = route.filter(|route| may_number || !route.numbered) else { return };
         let own = std::mem::replace(&mut self.text, route.prefix);
         self.fleet = Some(Fleet {
             prefix: own[..self.prefix].into(),

@@ -1,7 +1,8 @@
 //! Bulk inserts whose rows travel over loader connections instead of the script's own.
 //!
 //! What is stored must not depend on the order in which batches arrive. So the table is looked up
-//! in the server's catalog first, and where the server would number the rows, the engine does. Any
+//! in the server's catalog first, and where the server would number the rows, the engine does; not
+//! where other processes may fill the same table: each would number them from the beginning. Any
 //! doubt keeps the rows on the script's own connection: see [`driver::Table::route`] and
 //! [`driver::effect`].
 
@@ -22,9 +23,8 @@ impl Runtime {
     /// Looks up the table of a bulk insert that has just started, if loaders could carry it.
     pub(crate) fn look(&mut self, index: u32) -> Conclusion {
         let possible = self.settings.loads && self.settings.loaders.limit() > 0;
-        let parts = self.settings.part.count;
         let loaders = Arc::clone(&self.settings.loaders);
-        let Some(slot) = self.slot(index).filter(|_| possible && parts == 1) else {
+        let Some(slot) = self.slot(index).filter(|_| possible) else {
             return Conclusion::Nothing;
         };
         if slot.token.is_none() || slot.session_state.private || slot.session.in_transaction() {

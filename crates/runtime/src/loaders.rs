@@ -66,6 +66,8 @@ impl Numbers {
 #[derive(Debug)]
 pub(crate) struct Looked {
     pub(crate) table: Table,
+    /// Whether this process may number the table's rows.
+    pub(crate) may_number: bool,
     pub(crate) numbers: Arc<Numbers>,
 }
 
@@ -131,6 +133,8 @@ struct Crew {
 pub(crate) struct Loaders {
     /// Threads at most.
     limit: u32,
+    /// Other processes fill tables of the run, too.
+    shared: bool,
     target: Target,
     timeout: Duration,
     jobs: Sender<Job>,
@@ -141,10 +145,12 @@ pub(crate) struct Loaders {
 }
 
 impl Loaders {
-    pub(crate) fn new(limit: u32, target: &Target, timeout: Duration) -> Arc<Self> {
+    /// `shared`: among processes that fill the run's tables together.
+    pub(crate) fn new(limit: u32, shared: bool, target: &Target, timeout: Duration) -> Arc<Self> {
         let (jobs, queue) = channel();
         Arc::new(Self {
             limit,
+            shared,
             target: target.clone(),
             timeout,
             jobs,
@@ -292,7 +298,7 @@ impl Loaders {
         let shared = tables.get(&table.key).and_then(Weak::upgrade);
         let numbers = shared.unwrap_or_else(|| Arc::new(Numbers::new(&table)));
         tables.insert(table.key.clone(), Arc::downgrade(&numbers));
-        Ok(Some(Looked { table, numbers }))
+        Ok(Some(Looked { table, may_number: !self.shared, numbers }))
     }
 }
 

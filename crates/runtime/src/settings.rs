@@ -43,19 +43,20 @@ impl Settings {
     /// The connections of a spec.
     pub fn new(spec: &record::RunSpec, telling: Option<Arc<dyn Telling>>) -> Self {
         let connect_timeout = Duration::from_secs_f64(spec.connect_timeout_s);
-        let loaders = loaders(spec, cores());
+        let share = Share::of(spec);
+        let (loaders, shared) = (loaders(spec, cores()), share.processes > 1);
         Self {
             target: spec.target.clone(),
             targets_of_groups: spec.groups.iter().map(|group| group.target.clone()).collect(),
             errors: spec.errors.clone(),
             connect_timeout,
-            reactor: choice(spec, Share::of(spec), cores()),
+            reactor: choice(spec, share, cores()),
             loads: loads(spec),
             seed: spec.seed,
             part: spec.part.unwrap_or(Part { index: 0, count: 1, clients: spec.clients() }),
             clients: spec.clients(),
             telling,
-            loaders: Loaders::new(loaders, &spec.target, connect_timeout),
+            loaders: Loaders::new(loaders, shared, &spec.target, connect_timeout),
         }
     }
 

@@ -43,18 +43,18 @@ pub(crate) fn loads(spec: &RunSpec) -> bool {
     spec.load == LoadBy::Auto && spec.command != "run"
 }
 
-/// Connections that carry rows besides the script's own, at most: two a core, since one waits for
-/// the log's flush while the other stores.
+/// Connections of this process that carry rows besides the script's own, at most: two a core, since
+/// one waits for the log's flush while the other stores; of several processes a share of all.
 pub(crate) fn loaders(spec: &RunSpec, cores: u32) -> u32 {
     loaders_of(spec, Share::of(spec), cores)
 }
 
 fn loaders_of(spec: &RunSpec, share: Share, cores: u32) -> u32 {
-    // Each process would number the rows of a table from the beginning.
-    if !loads(spec) || spec.target.server().is_none() || share.processes > 1 {
+    if !loads(spec) || spec.target.server().is_none() {
         return 0;
     }
-    spec.loaders.unwrap_or_else(|| (2 * cores).min(LOADERS_MAX))
+    let all = spec.loaders.unwrap_or(LOADERS_MAX).div_ceil(share.processes);
+    if spec.loaders.is_none() { all.min(2 * cores) } else { all }
 }
 
 /// Threads that make the connections of a shard's clients.
@@ -68,7 +68,7 @@ pub fn plan(spec: &RunSpec, machine: Machine, reactor: &str, processes: Option<u
     let share = share_of(spec, machine, processes);
     let is_networked = spec.target.server().is_some();
     let shards = shards_of(spec, share, machine.cores);
-    let loaders = loaders_of(spec, share, machine.cores);
+    let loaders = share.processes * loaders_of(spec, share, machine.cores);
     let connectors = if is_networked { connectors(share.own.div_ceil(shards)) } else { 0 };
     let own_files = open_files(spec, share, machine.cores);
     let empty = own_files - files_for(spec, share.own);
@@ -258,8 +258,25 @@ mod tests {
         let prepare = spec(&server(FAR), 4, r#""command": "prepare","#);
         let on = |cores| plan(&prepare, Machine { cores, ..ANY }, "epoll", None).loaders;
         assert_eq!([1, 2, 64].map(on), [2, 4, 16]);
-        assert_eq!(plan(&prepare, ANY, "epoll", Some(2)).loaders, 0);
         assert_eq!(plan(&prepare, ANY, "epoll", None).connections, 4 + 16);
+    }
+
+    #[test]
+    fn processes_share_the_loaders() {
+        let of = |count, more: &str| {
+            let whole = spec(&server(FAR), 4, &format!(r#"{more} "command": "prepare","#));
+            let (whole, part) = (plan(&whole, ANY, "epoll", Some(count)), {
+                let place = format!(r#""index": 0, "count": {count}, "clients": 4"#);
+                let more = format!(r#"{more} "command": "prepare", "part": {{{place}}},"#);
+                spec(&server(FAR), 4_u32.div_ceil(count), &more)
+            });
+            assert_eq!(whole.loaders, count * loaders(&part, ANY.cores));
+            assert_eq!(whole.connections, 4 + whole.loaders);
+            whole.loaders
+        };
+        assert_eq!([1, 2, 3, 4].map(|count| of(count, "")), [16, 16, 18, 16]);
+        assert_eq!([1, 2, 3, 4].map(|count| of(count, r#""loaders": 3,"#)), [3, 4, 3, 4]);
+        assert_eq!(of(2, r#""loaders": 0,"#), 0);
     }
 
     #[test]

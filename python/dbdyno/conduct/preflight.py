@@ -53,18 +53,20 @@ def require(
     processes: int | None,
     launch: Launch = ORDINARY,
     *,
+    preparing: int = 1,
     scripts: bool = True,
     elsewhere: bool = False,
 ) -> None:
     """Raises `MachineError` listing every limit that one of `specs` exceeds. `processes` applies
-    to the command `run`. `scripts`: they may be executed, to ask what they need. `elsewhere`:
-    clients are on other hosts, and of this machine nothing is needed."""
+    to the command `run`, `preparing` to others on several load hosts. `scripts`: they may be
+    executed, to ask what they need. `elsewhere`: clients are on other hosts, and of this machine
+    nothing is needed."""
     from dbdyno.servers import Capacity
 
     capacity = server.entry.capacity() if server is not None else Capacity()
     missed: list[Limit] = []
     for spec in specs:
-        count = processes if spec["command"] == "run" else None
+        count = processes if spec["command"] == "run" else preparing if preparing > 1 else None
         plan = plan_engine(engine, spec, processes=count, launch=launch, scripts=scripts)
         found = limits(spec, plan, machine_limits(), capacity)
         missed += [

@@ -68,8 +68,9 @@ class HostRecords:
         return tuple(sample for part in self._parts for sample in part.samples)
 
     def figures(self, losses: Mapping[str, str]) -> tuple[LoadHost, ...]:
-        """One of each host; `losses`: why some were lost."""
-        return tuple(self._figures(name, losses.get(name, "")) for name in self._hosts.names)
+        """One of each host that has a process; `losses`: why some were lost."""
+        names = [name for name in self._hosts.names if name in self._processes]
+        return tuple(self._figures(name, losses.get(name, "")) for name in names)
 
     def _measured(self, index: int, record: Interval) -> None:
         part, name = self._parts[index], self._processes[index]

@@ -74,16 +74,20 @@ class LoadHosts:
 
     def starts(self, spec: Spec, processes: int | None) -> list[Start]:
         """A part for each of `processes` engines on each host: clients are dealt out in turn, so
-        that the hosts' shares differ by one at most.
+        that the hosts' shares differ by one at most. Where a command other than `run` has fewer
+        clients than there are hosts, the first carry it out.
 
         All get the same number of shards, the fewest that an engine would have on any host, since
         arrivals are dealt out over all shards. Raises `LabError` where a host can't carry its part
         out.
         """
-        count = len(self.cluster.hosts) * (processes or 1)
+        among = len(self.cluster.hosts)
+        if spec.get("command", "run") != "run":
+            among = min(among, sum(group["clients"] for group in spec["groups"]))
+        count = among * (processes or 1)
         parts = parts_of(spec, count)
-        hosts = [index % len(self.cluster.hosts) for index in range(count)]
-        shards = min(self._plan(host, spec, processes or 1).shards for host in set(hosts))
+        hosts = [index % among for index in range(count)]
+        shards = min(self._plan(host, among, spec, processes or 1).shards for host in set(hosts))
         return [
             Start(
                 self.cluster.hosts[host],
@@ -93,11 +97,11 @@ class LoadHosts:
             for host, part in zip(hosts, parts, strict=True)
         ]
 
-    def _plan(self, host: int, spec: Spec, processes: int) -> EnginePlan:
-        """What the host's share of the run takes there. Raises `MachineError` if it does not
-        fit."""
-        place, count = self.cluster.hosts[host], len(self.cluster.hosts)
-        groups = [{**group, "clients": -(-group["clients"] // count)} for group in spec["groups"]]
+    def _plan(self, host: int, among: int, spec: Spec, processes: int) -> EnginePlan:
+        """What the share of a host, one among so many, takes there. Raises `MachineError` if it
+        does not fit."""
+        place = self.cluster.hosts[host]
+        groups = [{**group, "clients": -(-group["clients"] // among)} for group in spec["groups"]]
         words = [str(self._engines[host].path), "plan", "--processes", str(processes), "-"]
         share = _on(place, {**spec, "groups": groups, "wait_for_begin": False})
         plan = parse_engine_plan(_asked(place, words, json.dumps(share) + "\n"))

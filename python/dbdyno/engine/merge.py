@@ -78,6 +78,7 @@ class Merger:
         self._handed_on = 0
         self._warned: set[str] = set()
         self._early: list[tuple[int, Record]] = []
+        self._rows_of_tables: dict[str, int] = {}
 
     def take(self, index: int, record: Record) -> Iterator[Record]:
         """Takes a record of process `index`."""
@@ -105,6 +106,7 @@ class Merger:
         if all(other.has_ended for other in self._parts):
             for _, turns in sorted(self._turns.items()):
                 yield self._turn(turns, whole=False)
+            yield from (Loaded(table, rows) for table, rows in sorted(self._rows_of_tables.items()))
             found = [other.summary for other in self._parts if other.summary is not None]
             if found:
                 yield self._summary(found)
@@ -138,7 +140,10 @@ class Merger:
                 if record.code not in self._warned:
                     self._warned.add(record.code)
                     yield record
-            case Output() | Loaded():
+            case Loaded():
+                before = self._rows_of_tables.get(record.table, 0)
+                self._rows_of_tables[record.table] = before + record.rows
+            case Output():
                 yield record
             case _:
                 pass

@@ -315,7 +315,10 @@ def size(log: Path) -> int:
 
 
 def tail(log: Path, mark: int) -> str:
-    """The end of the engine's standard error in this call."""
+    """The end of the engine's standard error in this call; load hosts that said nothing leave no
+    file."""
+    if not log.exists():
+        return ""
     with log.open("rb") as file:
         file.seek(mark)
         return file.read()[-_TAIL_BYTES:].decode(errors="replace").strip()

@@ -35,6 +35,8 @@ from dbdyno.model import (
 from dbdyno.store import step_summary, with_search
 
 _MOST_PREPARERS = 8
+"""Clients that fill tables."""
+_PREPARE = "prepare"
 
 
 @dataclass(slots=True)
@@ -77,7 +79,7 @@ class EngineLoad:
         cell, steps, specs = identity.cell, identity.planned.steps, []
         if self.tables.handling.prepare != "no":
             made = cell.preparing
-            specs.append(self._spec("prepare", made.script, made.options, self._preparers()))
+            specs.append(self._spec(_PREPARE, made.script, made.options, self._preparers()))
         if steps:
             specs.append(self.spec(max(steps, key=lambda step: step.clients)))
         processes = identity.setting.study.load.processes
@@ -87,7 +89,15 @@ class EngineLoad:
             require_no_start_of_its_own(launch)
             hosts.require_reachable(self._target, boot_id())
             processes = len(hosts.names) * (processes or 1)
-        require(engine, specs, self.served.server, processes, launch, elsewhere=hosts is not None)
+        require(
+            engine,
+            specs,
+            self.served.server,
+            processes,
+            launch,
+            preparing=min(len(hosts.names), _MOST_PREPARERS) if hosts and self._hosts_fill() else 1,
+            elsewhere=hosts is not None,
+        )
 
     def make_tables(self) -> None:
         """Prepares tables and reads them again; the null driver keeps none."""
@@ -187,6 +197,7 @@ class EngineLoad:
         `listener`."""
         identity = self.served.identity
         self.keep_spec(name, spec)
+        by_hosts = step is not None or (spec["command"] == _PREPARE and self._hosts_fill())
         return run_engine(
             identity.setting.engine,
             spec,
@@ -195,7 +206,7 @@ class EngineLoad:
             processes=identity.setting.study.load.processes if step else None,
             keep=identity.writer.logs / name,
             launch=self.served.host.client,
-            hosts=identity.setting.hosts if step else None,
+            hosts=identity.setting.hosts if by_hosts else None,
         )
 
     def keep_spec(self, name: str, spec: Mapping[str, object]) -> None:
@@ -257,9 +268,17 @@ class EngineLoad:
         )
 
     def _preparers(self) -> int:
-        """Number of clients for a command other than `run`."""
-        alone = self._fill_target["driver"] in ("sqlite", "duckdb")
-        return 1 if alone else min(_MOST_PREPARERS, os.cpu_count() or 1)
+        """Number of clients for a command other than `run`. On load hosts it is the same whatever
+        machines they are, and however many: a script may draw rows by its clients' numbers."""
+        if self._fill_target["driver"] in ("sqlite", "duckdb"):
+            return 1
+        return _MOST_PREPARERS if self._hosts_fill() else min(_MOST_PREPARERS, os.cpu_count() or 1)
+
+    def _hosts_fill(self) -> bool:
+        """Whether load hosts fill the tables: they reach the clients' address, and another maybe
+        only this machine."""
+        of_clients, own = (t.get("endpoints") for t in (self._target, self._fill_target))
+        return self.served.identity.setting.hosts is not None and bool(own) and own == of_clients
 
     def _observe(self, command: str, step: Step | None, record: Record) -> None:
         identity = self.served.identity
