@@ -24,6 +24,9 @@ class Case:
     """Events per second of a cell at a number of clients."""
     noise: float = 0.01
     """By which blocks differ, alternately for candidate and baseline."""
+    shifted: str = ""
+    """A factor at each of whose levels other blocks are the high ones, so that a mean over them has
+    less noise; empty: none."""
     clients: tuple[int, ...] = (4,)
     blocks: int = 3
     baseline: Levels = field(default_factory=dict)
@@ -38,6 +41,8 @@ class Case:
     """Labels of cells whose runs are all cut short within the window."""
     failed_blocks: tuple[str, ...] = ()
     """Ids of runs that fail."""
+    levels: tuple[str, ...] = ()
+    """Those of the first factor that are run; empty: all."""
     outcomes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """Level of the first factor → what became of its events."""
 
@@ -58,6 +63,8 @@ def text_of(case: Case) -> str:
         "[design]",
         f"blocks = {case.blocks}",
     ]
+    if case.levels:
+        parts.append(f"levels = {{ {next(iter(case.factors))} = {list(case.levels)} }}")
     if case.baseline:
         named = ", ".join(f'{name} = "{level}"' for name, level in case.baseline.items())
         parts.append(f"baseline = {{ {named} }}")
@@ -69,7 +76,9 @@ def analysed(folder: Path, case: Case) -> Analysis:
 
     def rate(run: PlannedRun, step: Step, second: int) -> float:
         side = all(run.cell.levels.get(n) == level for n, level in case.baseline.items())
-        swing = case.noise * (1, -1, 0.5)[run.block % 3] * (1 if side else -1)
+        levels = case.factors.get(case.shifted, ())
+        shift = levels.index(run.cell.levels[case.shifted]) if levels else 0
+        swing = case.noise * (1, -1, 0.5)[(run.block + shift) % 3] * (1 if side else -1)
         return case.rate(run.cell.levels, step.clients) * (1 + swing)
 
     def outcomes(run: PlannedRun) -> Mapping[str, int]:

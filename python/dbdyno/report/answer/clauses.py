@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 
 from dbdyno.report.analysis.analyse import Analysis
 from dbdyno.report.analysis.points import Point
@@ -12,14 +13,19 @@ from dbdyno.report.answer.contrast import Contrast, level_names, metric_words
 from dbdyno.report.terms.everyday import (
     amount,
     amounts,
+    brief_range,
     brief_size,
     counted,
+    number_word,
+    open_range,
     open_words,
     signed,
     size_words,
 )
 from dbdyno.report.terms.wording import clients_text, count, number, sentence_case
 from dbdyno.stats import NotComparable, PairedEffect, ShareEffect, Verdict
+
+OPEN, ALIKE = "can't tell", "no difference that matters"
 
 
 def contrast_sentence(contrast: Contrast, analysis: Analysis) -> str:
@@ -32,15 +38,49 @@ def contrast_sentence(contrast: Contrast, analysis: Analysis) -> str:
     return _of_ratio(contrast, effect, analysis)
 
 
-def brief(contrast: Contrast, analysis: Analysis) -> str:
-    """A further contrast behind another: `wal (7.1 times as many)`."""
+def lead_wordings(contrast: Contrast, analysis: Analysis, *, is_first: bool) -> Iterator[str]:
+    """The whole sentence of a contrast that a study asks for, and briefer ones: its figures with
+    the ratio, the ratio with its interval, the ratio alone. The first one names figure and load."""
+    yield contrast_sentence(contrast, analysis)
+    effect, group = contrast.judgement.effect, verdict_words(contrast, analysis)
+    name = contrast.name or contrast.candidate
+    if is_first and (load := _at(contrast, analysis)):
+        name = f"{name}, {load}"
+    figures = _figures(contrast, analysis)
+    if isinstance(effect, PairedEffect) and group not in (OPEN, ALIKE):
+        many, alone = analysis.metric.rate, _not_alone(contrast)
+        size = size_words(effect.ratio, *effect.ratio_interval, many=many)
+        brief_words = brief_size(effect.ratio, many=many)
+        # The size says which way, but not how sure; a rate's unit says what it is.
+        says = "" if group == direction(contrast, analysis) else f"{group}, "
+        what = says or (f"{group}, " if many else f"{metric_words(analysis)} " if is_first else "")
+        if not _differs(contrast, effect):
+            yield f"{name}: {says if many else what}{figures}, {size}{alone}."
+        yield f"{name}: {what}{size}{alone}."
+        yield f"{name}: {what}{brief_words}{alone}."
+        return
+    if isinstance(effect, PairedEffect):
+        ends = effect.ratio_interval if group == OPEN else effect.ratio_interval90
+        reach = open_range(*ends)
+        if not contrast.alike and not _differs(contrast, effect):
+            yield f"{name}: {group}, {figures} ({reach})."
+        yield f"{name}: {group} ({reach})."
     size = brief_effect(contrast, analysis)
+    yield f"{name}: {group}." if group in (OPEN, ALIKE) else f"{name}: {group}, {size}."
+
+
+def brief(contrast: Contrast, analysis: Analysis, *, reach: bool) -> str:
+    """A further contrast behind another, with or without its interval: `wal (7.1 times, 5.0 to
+    10)`, `wal (7.1 times as many)`."""
+    size = brief_effect(contrast, analysis, reach=reach)
     return f"{contrast.candidate} ({size})" if size else contrast.candidate
 
 
-def brief_effect(contrast: Contrast, analysis: Analysis) -> str:
+def brief_effect(contrast: Contrast, analysis: Analysis, *, reach: bool = False) -> str:
     """`7.1 times as many`, or the candidate's share; empty where they can't be compared."""
     effect = contrast.judgement.effect
+    if isinstance(effect, PairedEffect) and reach:
+        return brief_range(effect.ratio, *effect.ratio_interval, many=analysis.metric.rate)
     if isinstance(effect, PairedEffect):
         return brief_size(effect.ratio, many=analysis.metric.rate)
     if isinstance(effect, ShareEffect):
@@ -57,6 +97,34 @@ def direction(contrast: Contrast, analysis: Analysis) -> str:
     if analysis.metric.rate and not analysis.metric.share:
         return "faster" if up == analysis.metric.higher_is_better else "slower"
     return f"{'higher' if up else 'lower'} {metric_words(analysis)}"
+
+
+def verdict_words(contrast: Contrast, analysis: Analysis) -> str:
+    """The verdict in words that candidates with the same one share."""
+    match contrast.judgement.verdict:
+        case Verdict.CANNOT_TELL:
+            return OPEN
+        case Verdict.EQUIVALENT:
+            return ALIKE
+        case Verdict.SUGGESTIVE if contrast.judgement.alone in (Verdict.BETTER, Verdict.WORSE):
+            return f"probably {direction(contrast, analysis)}"
+        case Verdict.SUGGESTIVE:
+            return OPEN
+        case Verdict.SMALL:
+            return f"slightly {direction(contrast, analysis)}"
+    return direction(contrast, analysis)
+
+
+def _not_alone(contrast: Contrast) -> str:
+    """That a mean of several comparisons has an answer which some of these have not."""
+    unshown, every = contrast.unshown
+    if not unshown or every == 1 or not contrast.judgement.verdict.definite:
+        return ""
+    number = number_word(every)
+    if unshown == every:
+        return f" on average; none of the {number} comparisons shows it alone"
+    verb = "doesn't" if unshown == 1 else "don't"
+    return f" on average; {number_word(unshown)} of the {number} comparisons {verb} show it alone"
 
 
 def _at(contrast: Contrast, analysis: Analysis) -> str:
@@ -106,7 +174,8 @@ def _of_ratio(contrast: Contrast, effect: PairedEffect, analysis: Analysis) -> s
     if contrast.spread is not None:
         ends = [brief_size(ratio, many=many) for ratio in contrast.spread]
         depends = f"; {ends[0]} to {ends[1]} by the other settings"
-    return _led(contrast, analysis, f"{subject}: {figures}, {size}{depends}.")
+    alone = _not_alone(contrast)
+    return _led(contrast, analysis, f"{subject}: {figures}, {size}{alone}{depends}.")
 
 
 def _differs(contrast: Contrast, effect: PairedEffect) -> bool:

@@ -10,7 +10,7 @@ from dbdyno.report.analysis.comparisons import Comparison, MainEffect
 from dbdyno.report.analysis.points import Point
 from dbdyno.report.terms.everyday import figure_name
 from dbdyno.report.terms.wording import enumerated
-from dbdyno.stats import Judgement, PairedEffect, Verdict, estimate
+from dbdyno.stats import Judgement, NotComparable, PairedEffect, Verdict, estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,8 @@ class Contrast:
     """The study's own words for both."""
     spread: tuple[float, float] | None = None
     """The least and greatest ratio among matched pairs, where the effect depends on the rest."""
+    unshown: tuple[int, int] = (0, 1)
+    """Of the comparisons whose mean it is, those without an answer of their own, and all."""
 
     @property
     def alike(self) -> bool:
@@ -80,7 +82,13 @@ def of_factor(effect: MainEffect, analysis: Analysis, *, name: str = "") -> Cont
         any(pair.turns is not None for pair in effect.pairs),
         name,
         (min(ratios), max(ratios)) if effect.depends and ratios else None,
+        (sum(not _has_answer(pair) for pair in effect.pairs), len(effect.pairs)),
     )
+
+
+def _has_answer(comparison: Comparison) -> bool:
+    judgement = comparison.judgement
+    return judgement.verdict.definite and not isinstance(judgement.effect, NotComparable)
 
 
 def level_names(

@@ -7,7 +7,7 @@ their reservations are made by `answer.py`; the page has them below.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dbdyno.formats.study import SMOKE
@@ -17,20 +17,17 @@ from dbdyno.report.analysis.points import Point
 from dbdyno.report.analysis.unmeasured import not_measured
 from dbdyno.report.answer.busy import end_words
 from dbdyno.report.answer.clauses import (
+    ALIKE,
+    OPEN,
     brief,
-    brief_effect,
     cell_sentence,
     contrast_sentence,
-    direction,
+    lead_wordings,
+    verdict_words,
 )
-from dbdyno.report.answer.contrast import (
-    Contrast,
-    level_names,
-    metric_words,
-    of_comparison,
-    of_factor,
-)
+from dbdyno.report.answer.contrast import Contrast, level_names, of_comparison, of_factor
 from dbdyno.report.answer.expected import expected_errors
+from dbdyno.report.answer.fitting import Wordings, fitted, words_in
 from dbdyno.report.answer.here import answering, lacking
 from dbdyno.report.answer.leading import Led, Listing, Rise, Unmeasured, leading
 from dbdyno.report.answer.listing import listed
@@ -45,8 +42,6 @@ MOST_NAMED = 3
 """Cells named one by one."""
 MOST_OF_REASON = 10
 """Words of a reason that stands beside what was not measured."""
-
-OPEN, ALIKE = "can't tell", "no difference that matters"
 
 RANKS = (Verdict.EQUIVALENT, Verdict.SUGGESTIVE, Verdict.SMALL, Verdict.WORSE, Verdict.BETTER)
 """From the least telling verdict to the most; one that is not here is open."""
@@ -79,32 +74,6 @@ def first_answer(analysis: Analysis) -> First:
     return First(answer, missing, notes)
 
 
-def words_in(text: str) -> int:
-    """Words; a number with its groups is one."""
-    return len(text.split(" ")) if text else 0
-
-
-def fitted(sentences: Iterable[str | Sequence[str]], room: int) -> str:
-    """The sentences that fit into `room` words; of several wordings the first that fits. The first
-    sentence is always there, shortened where it is too long."""
-    kept: list[str] = []
-    for sentence in filter(None, sentences):
-        for wording in [sentence] if isinstance(sentence, str) else sentence:
-            if words_in(" ".join([*kept, wording])) <= room:
-                kept.append(wording)
-                break
-        else:
-            if not kept:
-                first = sentence if isinstance(sentence, str) else sentence[-1]
-                kept.append(_shortened(first, room))
-    return " ".join(kept)
-
-
-def _shortened(sentence: str, room: int) -> str:
-    """Without its last words, which the answer in full has."""
-    return " ".join(sentence.split(" ")[: max(room - 1, 8)]).rstrip(",:;") + " …"
-
-
 def _warnings(analysis: Analysis) -> str:
     """What a reader must know before any figure; mostly empty."""
     smoke = analysis.material.plan.scale == SMOKE
@@ -131,7 +100,7 @@ def _missing(analysis: Analysis) -> str:
     return f"Not measured: {listed}{f' ({why})' if 0 < words_in(why) <= MOST_OF_REASON else ''}."
 
 
-def _sentences(analysis: Analysis) -> Iterator[str | Sequence[str]]:
+def _sentences(analysis: Analysis) -> Iterator[Wordings]:
     if not any(point.counted for point in analysis.points):
         yield _nothing(analysis)
         return
@@ -145,7 +114,7 @@ def _sentences(analysis: Analysis) -> Iterator[str | Sequence[str]]:
     ]
     if leads:
         for lead in leads:
-            yield tuple(_of_lead(lead, analysis))
+            yield tuple(_of_lead(lead, analysis, is_first=lead is leads[0]))
         yield from _beside_open(leads, compared, analysis)
     elif compared:
         yield from _of_compared(compared, analysis)
@@ -161,13 +130,15 @@ def _nothing(analysis: Analysis) -> Sequence[str]:
     return (f"{plain} {sentence_case(reasons[0])}.", plain) if reasons else (plain,)
 
 
-def _of_lead(lead: Led, analysis: Analysis) -> Iterator[str]:
-    """The sentence, and for a comparison a shorter one."""
+def _of_lead(lead: Led, analysis: Analysis, *, is_first: bool) -> Iterator[str]:
+    """The sentence, and for a comparison shorter ones."""
     match lead.what:
         case Comparison() as comparison:
-            yield from _of_contrast(of_comparison(comparison, analysis, name=lead.name), analysis)
+            contrast = of_comparison(comparison, analysis, name=lead.name)
+            yield from lead_wordings(contrast, analysis, is_first=is_first)
         case MainEffect() as effect:
-            yield from _of_contrast(of_factor(effect, analysis, name=lead.name), analysis)
+            contrast = of_factor(effect, analysis, name=lead.name)
+            yield from lead_wordings(contrast, analysis, is_first=is_first)
         case Point() as point:
             yield cell_sentence(point, analysis, name=lead.name)
         case Rise() as rise:
@@ -176,16 +147,6 @@ def _of_lead(lead: Led, analysis: Analysis) -> Iterator[str]:
             yield listed(listing, analysis, name=lead.name)
         case Unmeasured() as gap:
             yield f"{lead.name or gap.name} was not measured."
-
-
-def _of_contrast(contrast: Contrast, analysis: Analysis) -> Iterator[str]:
-    yield contrast_sentence(contrast, analysis)
-    group, size = _group(contrast, analysis), brief_effect(contrast, analysis)
-    brief_words = group if group in (OPEN, ALIKE) else f"{group}, {size}"
-    paired = isinstance(contrast.judgement.effect, PairedEffect)
-    if paired and not analysis.metric.rate and group == direction(contrast, analysis):
-        brief_words = f"{metric_words(analysis)} {size}"  # The size says which way.
-    yield f"{contrast.name or contrast.candidate}: {brief_words}."
 
 
 def _beside_open(
@@ -203,9 +164,7 @@ def _beside_open(
     yield from _others([of_comparison(other, analysis) for other in others], analysis, "")
 
 
-def _of_compared(
-    compared: Sequence[Comparison], analysis: Analysis
-) -> Iterator[str | Sequence[str]]:
+def _of_compared(compared: Sequence[Comparison], analysis: Analysis) -> Iterator[Wordings]:
     """At the highest load the most telling comparison whole, the others briefly; then whether
     other loads agree."""
     top = max(comparison.point.clients for comparison in compared)
@@ -213,7 +172,7 @@ def _of_compared(
     main = max(here, key=_rank)
     yield contrast_sentence(main, analysis)
     others = [other for other in here if other is not main]
-    yield from _others(others, analysis, _group(main, analysis))
+    yield from _others(others, analysis, verdict_words(main, analysis))
     elsewhere = [
         of_comparison(c, analysis)
         for c in compared
@@ -242,33 +201,20 @@ def _others(
     """The other candidates, by verdict."""
     groups: dict[str, list[Contrast]] = {}
     for contrast in sorted(others, key=_rank, reverse=True):
-        groups.setdefault(_group(contrast, analysis), []).append(contrast)
+        groups.setdefault(verdict_words(contrast, analysis), []).append(contrast)
     for group, members in groups.items():
         word = f"Also {group}" if group == main_group else sentence_case(group)
         plain = [contrast.candidate for contrast in members]
-        telling = [brief(contrast, analysis) for contrast in members]
         settled = group not in (OPEN, ALIKE)
+        telling = [
+            "; ".join(brief(contrast, analysis, reach=reach) for contrast in members)
+            for reach in (True, False)
+        ]
         yield (
-            *([f"{word}: {'; '.join(telling)}."] if settled else []),
+            *([f"{word}: {names}." for names in telling] if settled else []),
             f"{word}: {'; '.join(plain)}.",
             f"{word}: {counted(len(members), 'other')}.",
         )
-
-
-def _group(contrast: Contrast, analysis: Analysis) -> str:
-    """The verdict in words that candidates with the same one share."""
-    match contrast.judgement.verdict:
-        case Verdict.CANNOT_TELL:
-            return OPEN
-        case Verdict.EQUIVALENT:
-            return ALIKE
-        case Verdict.SUGGESTIVE if contrast.judgement.alone in (Verdict.BETTER, Verdict.WORSE):
-            return f"probably {direction(contrast, analysis)}"
-        case Verdict.SUGGESTIVE:
-            return OPEN
-        case Verdict.SMALL:
-            return f"slightly {direction(contrast, analysis)}"
-    return direction(contrast, analysis)
 
 
 def _other_loads(
@@ -278,13 +224,14 @@ def _other_loads(
     verdict = main.judgement.verdict
     others = [contrast for contrast in elsewhere if contrast.judgement.verdict is not verdict]
     for contrast in others:
-        yield f"At {clients_text(contrast.clients)}: {_group(contrast, analysis)}."
+        yield f"At {clients_text(contrast.clients)}: {verdict_words(contrast, analysis)}."
     if elsewhere and not others and verdict.definite:
         loads = [clients_text(contrast.clients) for contrast in elsewhere]
-        yield f"The same way at {enumerated(loads) if len(loads) < 3 else 'all loads'}."
+        at = enumerated(loads) if len(loads) < 3 else "all other loads"
+        yield f"{sentence_case(verdict_words(main, analysis))} at {at}, too."
 
 
-def _ranking(analysis: Analysis) -> Iterator[str | Sequence[str]]:
+def _ranking(analysis: Analysis) -> Iterator[Wordings]:
     """Cells by themselves, where there is no baseline to compare with."""
     top = max(analysis.clients)
     measured = [

@@ -1,12 +1,14 @@
-"""When and on what an answer was measured: date, server, machine, version, runs, time."""
+"""When and on what an answer was measured: date, server, machine, disk, version, runs, time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from urllib.parse import urlsplit
 
 from dbdyno.model import Study
 from dbdyno.report.analysis.analyse import Analysis
+from dbdyno.report.answer.disk import disk_words
 from dbdyno.report.material.imported import imports, not_known
 from dbdyno.report.material.material import RunMaterial
 from dbdyno.report.terms.wording import enumerated
@@ -41,15 +43,13 @@ def measured_on(analysis: Analysis) -> str:
 
 
 def credit(study: Study) -> str:
-    """Who answers for the study, and on which terms it may be used; also what it leaves open."""
-    named = [f"By {study.author.rstrip('.')}."] if study.author else []
-    named += [f"Licence: {study.licence}."] if study.licence else []
-    lacking = [word for word in ("author", "licence") if not getattr(study, word)]
-    if lacking:
-        whom = "the author" if study.author else "whoever gave you this page"
-        ask = "" if study.licence else f": ask {whom} before you publish it"
-        named.append(f"No {' or '.join(lacking)} is named{ask}.")
-    return " ".join(named)
+    """Whether the answer may be published, and who says so or is to be asked."""
+    if study.licence:
+        by = f", given by the author, {study.author}" if study.author else "; no author is named"
+        return f"under the licence {study.licence}{by}".rstrip(".") + "."
+    if study.author:
+        return f"not without asking the author, {study.author}: no licence is named."
+    return "not without asking whoever gave you this page: no author or licence is named."
 
 
 def _parts(analysis: Analysis) -> Iterator[str]:
@@ -58,6 +58,7 @@ def _parts(analysis: Analysis) -> Iterator[str]:
     yield f"files of {measured_on(analysis)}" if by_files else measured_on(analysis)
     yield _servers(runs)
     yield _machine(runs)
+    yield disk_words(runs)
     unknown = [word for what, word in NOT_SEEN.items() if what in not_known(runs)]
     yield f"{enumerated(unknown)} not known" if unknown else ""
     versions = dict.fromkeys(run.manifest.versions.get("dbdyno", "") for run in runs)
@@ -69,24 +70,25 @@ def _parts(analysis: Analysis) -> Iterator[str]:
 
 
 def _runs(analysis: Analysis) -> str:
-    """How many runs are complete, of how many that there should be; of imports, how many files were
+    """How many runs there are, or are complete of those planned; of imports, how many files were
     read."""
     if files := sum(len(source.files) for source in imports(analysis.material.runs)):
         return f"{files} file{'s' if files > 1 else ''} read"
-    complete = sum(run.manifest.status == "complete" for run in analysis.material.runs)
-    planned = max(len(analysis.material.plan.runs), len(analysis.material.runs))
-    if planned == 1:
-        return "its one run is complete" if complete else "its run is not complete"
+    complete, planned = complete_runs(analysis)
     if complete < planned:
-        return f"{complete} of {planned} runs complete"
-    return f"all {planned} planned runs complete"
+        return f"{complete} of {planned} runs"
+    return "1 run" if planned == 1 else f"{planned} runs"
+
+
+def complete_runs(analysis: Analysis) -> tuple[int, int]:
+    """How many runs are complete, and how many there should be."""
+    complete = sum(run.manifest.status == "complete" for run in analysis.material.runs)
+    return complete, max(len(analysis.material.plan.runs), len(analysis.material.runs))
 
 
 def _scale(study: Study) -> str:
-    """That less was planned than the study's file asks for, where that is so."""
-    return (
-        "" if study.scale == study.scales[0] else f"scale {study.scale}, less than the study's own"
-    )
+    """Where it is not that of the study's file."""
+    return "" if study.scale == study.scales[0] else f"scale {study.scale}"
 
 
 def _servers(runs: Iterable[RunMaterial]) -> str:
@@ -121,7 +123,16 @@ def _machine(runs: Iterable[RunMaterial]) -> str:
         parts.append(f"{memory / 2**30:.0f} GiB")
     if run.host("virtualisation").get("virtual_machine"):
         parts.append("virtual machine")
-    return ", ".join(parts)
+    return ("clients on " if _is_elsewhere(run) else "") + ", ".join(parts)
+
+
+def _is_elsewhere(run: RunMaterial) -> bool:
+    """Whether the server is reached by the name of another machine."""
+    kind, _, url = run.manifest.provision.partition(":")
+    host = urlsplit(url).hostname if kind == "url" else None
+    return host is not None and not (
+        host == "localhost" or host.startswith("127.") or host == "::1"
+    )
 
 
 def _busy_s(runs: Iterable[RunMaterial]) -> float:

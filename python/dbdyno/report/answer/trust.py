@@ -1,4 +1,5 @@
-"""How sure the answer is, in one line of chips: repeats, doubts, how many checks are fine."""
+"""How sure the answer is, in one line of chips: whether and by how many repeats, doubts, how many
+checks are fine."""
 
 from __future__ import annotations
 
@@ -6,10 +7,15 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from dbdyno.formats.study import SMOKE
 from dbdyno.report.analysis.analyse import Analysis
+from dbdyno.report.analysis.comparisons import Comparison, MainEffect
+from dbdyno.report.answer.here import answering
+from dbdyno.report.answer.leading import leading
 from dbdyno.report.gates.gate import Gate, GateState, fewest_blocks
 from dbdyno.report.material.imported import imports, tools
 from dbdyno.report.terms.everyday import counted
+from dbdyno.stats import NotComparable, Verdict
 
 SOURCES = "where-the-numbers-come-from"
 """The section that says who measured."""
@@ -64,18 +70,13 @@ def chips(analysis: Analysis, judged: Sequence[Gate]) -> tuple[Chip, ...]:
 
 
 def _chips(analysis: Analysis, judged: Sequence[Gate]) -> Iterator[Chip]:
-    if imports(analysis.material.runs):
-        yield Chip(f"measured by {tools(analysis.material.runs)}", "not judged", SOURCES)
     by_name = {gate.name: gate for gate in judged}
     for name in HOW_OFTEN:
         if name in by_name:
             gate = by_name[name]
-            blocks = fewest_blocks(analysis)
-            intervals = ", 95 % intervals" if blocks > 1 else ""
-            words = gate.brief or f"{counted(blocks, 'repeat')}{intervals}"
-            if gate.state == "doubtful" and not gate.brief:
-                words = f"only {words}"
-            yield Chip(words, gate.state, gate_anchor(gate))
+            yield Chip(_how_sure(gate, analysis), gate.state, gate_anchor(gate))
+    if imports(analysis.material.runs):
+        yield Chip(f"measured by {tools(analysis.material.runs)}", "not judged", SOURCES)
     order = {"failed": 0, "doubtful": 1}
     doubts = sorted(
         (g for g in judged if g.state in order and g.name not in HOW_OFTEN),
@@ -94,3 +95,53 @@ def _chips(analysis: Analysis, judged: Sequence[Gate]) -> Iterator[Chip]:
     )
     if fine:
         yield Chip(f"{fine} {beside}check{'' if fine == 1 else 's'} fine", "ok", "validity")
+
+
+def _how_sure(gate: Gate, analysis: Analysis) -> str:
+    """Whether the answer is sure, and by how much was measured."""
+    words = gate.brief or counted(fewest_blocks(analysis), "repeat")
+    if gate.state == "doubtful" and not gate.brief:
+        words = f"only {words}"
+    verdicts = [_verdict(result) for result in _answered(analysis)]
+    if analysis.material.plan.scale == SMOKE:
+        return f"not sure: a smoke run, {words}"
+    if not verdicts:
+        return f"not sure: {words}" if fewest_blocks(analysis) == 1 else words
+    sure = [verdict for verdict in verdicts if verdict.definite]
+    if not sure:
+        return f"not sure: {words}"
+    if len(sure) < len(verdicts):
+        return f"partly sure (95\u202f%): {words}"
+    if _is_mean_alone(analysis):
+        return f"sure (95\u202f%) of the average alone: {words}"
+    if set(sure) == {Verdict.EQUIVALENT}:
+        return f"sure (95\u202f%): {words}"
+    return f"sure which is better (95\u202f%): {words}"
+
+
+def _answered(analysis: Analysis) -> Sequence[Comparison | MainEffect]:
+    """What the answer speaks of: what the study asks for, or else all comparisons at the highest
+    load."""
+    leads = leading(analysis)
+    if leads:
+        return [lead.what for lead in leads if isinstance(lead.what, Comparison | MainEffect)]
+    compared = [
+        comparison
+        for comparison in answering(analysis.comparisons, analysis)
+        if comparison.point.counted and comparison.baseline.counted
+    ]
+    top = max((comparison.point.clients for comparison in compared), default=0)
+    return [comparison for comparison in compared if comparison.point.clients == top]
+
+
+def _is_mean_alone(analysis: Analysis) -> bool:
+    """Whether the answer is of means, some of whose comparisons have no answer of their own."""
+    means = [result for result in _answered(analysis) if isinstance(result, MainEffect)]
+    return any(not _verdict(pair).definite for mean in means for pair in mean.pairs)
+
+
+def _verdict(result: Comparison | MainEffect) -> Verdict:
+    """Without an effect, none that tells anything."""
+    judgement = result.judgement
+    is_open = isinstance(judgement.effect, NotComparable)
+    return Verdict.CANNOT_TELL if is_open else judgement.verdict

@@ -256,6 +256,7 @@ def _drawing(
     axis.gridOpacity = 0.6
     axis.tickCount = 5
     axis.labelOverlap = True
+    axis.labelSeparation = 6
     if analysis.metric.share:
         axis = alt.Axis(format=".0%", tickCount=5, gridOpacity=0.6)
     title = ", ".join(filter(None, (unit, "log scale" if apart else ""))) or None

@@ -15,7 +15,8 @@ def _window(analysis: Analysis) -> Gate:
     blocks = counted_blocks(analysis)
     shortest = min((figures.summary.window_s for figures in blocks), default=0.0)
     short = shortest < FAIR_WINDOW_S
-    brief = f"{'only ' if short else ''}{format_duration(shortest)} each"
+    each = " each" if len(blocks) > 1 else ""
+    brief = f"{'only ' if short else ''}{format_duration(shortest)}{each}"
     if any(figures.turns for figures in blocks):
         turn_s = min(turn.window_s for f in blocks for turn in f.turns.values())
         text = (

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from dbdyno.model import chart_kinds
 from dbdyno.report.analysis.analyse import Analysis
+from dbdyno.report.answer.absent import absent_words
 from dbdyno.report.answer.answer import answers, headline
 from dbdyno.report.answer.first import first_answer
 from dbdyno.report.answer.limits import limits
@@ -165,6 +166,7 @@ def context(
         "first": first_answer(analysis),
         "chips": chips(analysis, judged),
         "measured": measured_words(analysis),
+        "absent": absent_words(analysis),
         "credit": credit(analysis.material.study),
         "agreement": agreement(analysis),
         "compared": comparisons_shown(named["comparisons"]),

@@ -29,8 +29,12 @@ _SPENT = FIGURES["spent_s"].words
 
 def counted(number_of: int, noun: str) -> str:
     """`one repeat`, `three repeats`, `20 repeats`."""
-    word = NUMBERS[number_of] if number_of < len(NUMBERS) else str(number_of)
-    return f"{word} {noun}{'' if number_of == 1 else 's'}"
+    return f"{number_word(number_of)} {noun}{'' if number_of == 1 else 's'}"
+
+
+def number_word(number_of: int) -> str:
+    """In words up to twelve: `three`, `20`."""
+    return NUMBERS[number_of] if number_of < len(NUMBERS) else str(number_of)
 
 
 def amount(value: float, unit: str) -> str:
@@ -66,20 +70,20 @@ def figure_name(figure: Figure) -> str:
 def size_words(ratio: float, low: float, high: float, *, many: bool) -> str:
     """A ratio with its interval, whose direction is known; `many`: of what is counted (`fewer`),
     not of an amount (`lower`)."""
+    about = "about " if max(ratio, 1 / ratio) >= ABOUT else ""
+    return f"{about}{brief_size(ratio, many=many)} ({_reach(ratio, low, high)})"
+
+
+def _reach(ratio: float, low: float, high: float) -> str:
+    """The interval of a ratio, in the unit and direction of the ratio."""
     if ratio >= FACTOR or ratio <= 1 / FACTOR:
-        larger = ratio >= FACTOR
-        ends = (ratio, low, high) if larger else (1 / ratio, 1 / high, 1 / low)
-        about = "about " if ends[0] >= ABOUT else ""
-        reach = f"({_end(ends[1])} to {_end(ends[2])})"
-        return f"{about}{_times(ratio, many=many)} {reach}"
-    word = more_word(ratio > 1, many=many)
+        ends = (low, high) if ratio >= FACTOR else (1 / high, 1 / low)
+        return f"{_end(ends[0])} to {_end(ends[1])}"
     low_part, high_part = (100 * (end - 1) for end in (low, high))
     if (low_part < 0) != (high_part < 0):
-        reach = f"({signed(low)} to {signed(high)})"
-    else:
-        ends_abs = sorted((abs(low_part), abs(high_part)))
-        reach = f"({_two(ends_abs[0])} to {_percent(ends_abs[1])})"
-    return f"{_percent(100 * abs(ratio - 1))} {word} {reach}"
+        return f"{signed(low)} to {signed(high)}"
+    ends_abs = sorted((abs(low_part), abs(high_part)))
+    return f"{_two(ends_abs[0])} to {_percent(ends_abs[1])}"
 
 
 def brief_size(ratio: float, *, many: bool) -> str:
@@ -87,6 +91,13 @@ def brief_size(ratio: float, *, many: bool) -> str:
     if ratio >= FACTOR or ratio <= 1 / FACTOR:
         return _times(ratio, many=many)
     return f"{_percent(100 * abs(ratio - 1))} {more_word(ratio > 1, many=many)}"
+
+
+def brief_range(ratio: float, low: float, high: float, *, many: bool) -> str:
+    """A ratio with its interval where little room is: `7.1 times, 5.0 to 10`, `12 % fewer, 8.0 to
+    16 %`."""
+    size = brief_size(ratio, many=many).removesuffix(f" as {'many' if many else 'high'}")
+    return f"{size}, {_reach(ratio, low, high)}"
 
 
 def _times(ratio: float, *, many: bool) -> str:
@@ -106,6 +117,15 @@ def open_words(low: float, high: float, *, many: bool) -> str:
         f"{_percent(100 * abs(end - 1))} {more_word(end > 1, many=many)}" for end in (low, high)
     ]
     return f"anything from {ends[0]} to {ends[1]}"
+
+
+def open_range(low: float, high: float) -> str:
+    """The same where little room is: `0.31 to 3.4 times`, `−25 % to +40 %`."""
+    if low < 1 / WIDE and high > WIDE:
+        return "noise of more than a factor of ten"
+    if high >= FACTOR or low <= 1 / FACTOR:
+        return f"{_end(low)} to {_end(high)} times"
+    return f"{signed(low)} to {signed(high)}"
 
 
 def more_word(more: bool, *, many: bool) -> str:
