@@ -107,6 +107,21 @@ def test_a_study_of_two_stores_has_a_history_and_the_rest_a_reason(
     assert '<a href="index.html">All studies</a>' in page
 
 
+def test_pages_made_by_several_processes_are_the_same(
+    stores: tuple[Path, Path], made: Gallery, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the machine has: with two processors at least, and one page less than there are."""
+    monkeypatch.setattr("dbdyno.report.page.gallery.FEW", 1)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})
+    named: list[str] = []
+    again = gallery([*stores, stores[0]], url="https://example.org/bench/", tell=named.append)
+
+    assert named == ["journal", "journal"]
+    assert again.left_out == made.left_out
+    assert again.replaced == made.replaced
+    assert {name for name in again.files if again.files[name] != made.files[name]} == set()
+
+
 def test_only_a_gallery_is_written_over(tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()

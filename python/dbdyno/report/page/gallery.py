@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from multiprocessing import get_context
 from pathlib import Path
 
 from dbdyno import __version__
@@ -16,13 +19,18 @@ from dbdyno.errors import StoreError
 from dbdyno.report.answer.so_far import Effect
 from dbdyno.report.page.citation import store_digest
 from dbdyno.report.page.gallery_page import Entry, Measure, gallery_page
-from dbdyno.report.page.publish import Face, names_of, publish
+from dbdyno.report.page.publish import Face, Published, names_of, publish
 from dbdyno.report.page.redaction import Redaction
 from dbdyno.report.terms.wording import clients_text
 from dbdyno.store import Store
 from dbdyno.store.places import base_name
 
 INDEX, LIST = "index.html", "gallery.json"
+
+FEW = 3
+"""Up to so many pages are made by this process: to start another takes as long as a page."""
+MOST_PROCESSES = 8
+"""Each has some 300 MB."""
 
 
 @dataclass(slots=True)
@@ -49,6 +57,16 @@ class _Source:
     ended_unix_s: float
 
 
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """A page to be made."""
+
+    name: str
+    source: _Source
+    address: str
+    """Where it will be; empty: not known."""
+
+
 def gallery(
     stores: Sequence[Path],
     *,
@@ -56,8 +74,9 @@ def gallery(
     url: str = "",
     tell: Callable[[str], None] = lambda _: None,
 ) -> Gallery:
-    """The site of all studies of `stores` that have a complete run; `url` is where it will be, and
-    `tell` is called with the name of each study before its page is made.
+    """The site of all studies of `stores` that have a complete run; `url` is where it will be.
+    `tell` is called with the name of each study once its page is made. Pages are made by as many
+    processes as there are processors.
 
     A study of the same name and question in several stores, or run again, has a card with its
     history. Raises `StoreError` if no study has a page.
@@ -65,13 +84,20 @@ def gallery(
     made = Gallery()
     entries: list[Entry] = []
     pages = _named(_sources(stores, made))
+    jobs = [
+        _Job(page, source, f"{url.rstrip('/')}/{page}" if url else "")
+        for group in pages
+        for page, source in group.items()
+    ]
+    shown: dict[str, Face] = {}
+    for job, made_page in zip(jobs, _published(jobs), strict=True):
+        tell(job.source.name)
+        if isinstance(made_page, Published):
+            shown[job.name] = _add_page(made, job.name, made_page)
+        else:
+            made.left_out[str(job.source.store / job.source.name)] = made_page
     for group in pages:
-        faces: dict[str, Face] = {}
-        for page, source in group.items():
-            tell(source.name)
-            face = _add_page(made, page, source, url)
-            if face is not None:
-                faces[page] = face
+        faces = {page: shown[page] for page in group if page in shown}
         if faces:
             entries.append(_entry(next(iter(group.values())), faces, made))
     if not entries:
@@ -177,14 +203,26 @@ def _day(unix_s: float) -> str:
     return f"{datetime.fromtimestamp(unix_s, UTC):%Y-%m-%d}" if unix_s else ""
 
 
-def _add_page(made: Gallery, page: str, source: _Source, url: str) -> Face | None:
-    """Adds a study's page and its card; `None` if it can't be made."""
-    address = f"{url.rstrip('/')}/{page}" if url else ""
+def _published(jobs: Sequence[_Job]) -> Iterator[Published | str]:
+    """The page of each job, in their order, or why it can't be made."""
+    processes = min(len(os.sched_getaffinity(0)), MOST_PROCESSES)
+    if len(jobs) <= FEW or processes == 1:
+        yield from map(_publish, jobs)
+        return
+    # Forked from a process with threads, a child may wait for a lock for ever.
+    with ProcessPoolExecutor(min(processes, len(jobs)), get_context("spawn")) as pool:
+        yield from pool.map(_publish, jobs)
+
+
+def _publish(job: _Job) -> Published | str:
     try:
-        made_page = publish(source.store, source.name, url=address, pictures=False)
+        return publish(job.source.store, job.source.name, url=job.address, pictures=False)
     except StoreError as error:
-        made.left_out[str(source.store / source.name)] = error.message
-        return None
+        return error.message
+
+
+def _add_page(made: Gallery, page: str, made_page: Published) -> Face:
+    """Adds a study's page and its card."""
     back = f'<p class="mark"><a href="{INDEX}">All studies</a></p>\n'
     made.files[page] = made_page.html.replace("<body>\n", f"<body>\n{back}", 1).encode()
     made.files[f"{page.removesuffix('.html')}.png"] = made_page.card
