@@ -18,6 +18,7 @@ from dbdyno.report.sections.provenance import (
     data_to_cache,
     host_facts,
     other_settings,
+    rerun_lines,
     settings_that_differ,
 )
 
@@ -181,3 +182,11 @@ def test_data_that_grew_is_told_at_the_end_too_and_db_bench_by_its_own_option(
 )
 def test_amounts_of_memory_are_read_as_servers_write_them(text: str, size: int | None) -> None:
     assert bytes_of(text) == size
+
+
+def test_a_study_that_was_run_again_is_repeated_from_its_own_file(analysis: Analysis) -> None:
+    again = replace(analysis.material.study, name="study.2")
+    lines = rerun_lines(replace(analysis, material=replace(analysis.material, study=again)))
+
+    assert lines[-1] == f"dbdyno run study.toml --seed {analysis.material.plan.seed}"
+    assert lines[0].endswith(" study.toml")

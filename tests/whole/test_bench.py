@@ -6,6 +6,7 @@ import json
 import math
 import os
 import re
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,21 @@ function thread_init()
   print(sysbench.sql.driver():connect():query_row("SELECT sqlite_version()"))
 end
 function event() end
+"""
+
+BITS = """
+question = "Is a flipped bit noticed?"
+primary = { metric = "silently_wrong_share", better = "lower", smallest_effect = "10 %" }
+[server.sqlite]
+provision = "sqlite"
+[workload]
+generator = "damage"
+options = { rows = 200 }
+[load]
+clients = 1
+events = 1
+[design]
+blocks = 1
 """
 
 
@@ -199,6 +215,15 @@ def test_the_page_names_the_version_of_the_engine_s_own_sqlite(tmp_path: Path) -
     (version,) = re.findall(r"^3\.\d+\.\d+$", done.out + done.err, re.MULTILINE)
     (page,) = tmp_path.glob("results/*/report.html")
     assert f"SQLite {version}" in page.read_text("utf-8")
+
+
+def test_the_page_names_the_sqlite_that_trials_of_the_lab_read_with(tmp_path: Path) -> None:
+    (tmp_path / "bits.toml").write_text(BITS)
+    done = dbdyno("run", "bits.toml", "--no-pictures", folder=tmp_path)
+    assert done.code == 0, done.err
+
+    page = (tmp_path / "results" / "bits" / "report.html").read_text("utf-8")
+    assert f"SQLite {sqlite3.sqlite_version}" in page
 
 
 def test_repeats_of_a_bench_are_what_a_verdict_needs(tmp_path: Path) -> None:

@@ -18,6 +18,9 @@ from dbdyno.errors import LabError
 from dbdyno.formats.record_schema import SCHEMA
 from dbdyno.model import ENGINE, LabCost, RunManifest, ScriptFile
 
+TRIALS_OF_LAB = frozenset(("damage", "ledger"))
+"""Generators whose statements the lab sends itself, to SQLite by its own library."""
+
 
 def manifest_of(
     identity: Identity,
@@ -84,9 +87,12 @@ def manifest_of(
 
 
 def _server_version(facts: Mapping[str, object], identity: Identity) -> str:
-    """Its own, or that of the engine's database where it is part of the engine."""
-    if "version" in facts or identity.cell.generator != ENGINE:
+    """Its own, or that of the library that was used where it is no server."""
+    generator = identity.cell.generator
+    if "version" in facts or generator not in (ENGINE, *TRIALS_OF_LAB):
         return str(facts.get("version", ""))
+    if generator in TRIALS_OF_LAB:
+        return str(facts.get("library_of_lab", ""))
     return identity.setting.engine.embedded.get(str(facts.get("kind")), "")
 
 

@@ -14,6 +14,7 @@ from dbdyno.report.material.material import OF_A_RUN, RunMaterial
 from dbdyno.report.material.script_files import script_files
 from dbdyno.report.terms.table import Column, Table
 from dbdyno.report.terms.wording import number
+from dbdyno.store.places import base_name
 
 
 def provenance(analysis: Analysis) -> Mapping[str, Table]:
@@ -310,8 +311,9 @@ def rerun_lines(analysis: Analysis) -> tuple[str, ...]:
     if study.text.startswith((ONE_CALL, IMPORTED)):
         return (study.text.removeprefix("# ").strip(),)
     scale = f" --scale {study.scale}" if len(study.scales) > 1 else ""
+    file = f"{base_name(study.name)}.toml"
     return (
-        f"# save the study below as {study.name}.toml",
-        f"dbdyno check {study.name}.toml{scale}",
-        f"dbdyno run {study.name}.toml{scale} --seed {analysis.material.plan.seed}",
+        f"# save the study below as {file}",
+        f"dbdyno check {file}{scale}",
+        f"dbdyno run {file}{scale} --seed {analysis.material.plan.seed}",
     )
