@@ -77,6 +77,13 @@ EVERY = (
         {"postgresql": "commits"},
     ),
     Driven("single", "mariadb@system", ""),
+    Driven(
+        "single",
+        "tidb",
+        'settings = { tidb_mem_quota_query = 123456789, "performance.max-procs" = 2 }',
+        beside={"tidb": "statements"},
+        workload='script = "oltp_read_write"\noptions = { table_size = 1000 }',
+    ),
     Driven("behind-proxy", "mariadb@system", 'proxy = { kind = "haproxy" }'),
     Driven(
         "primary-replicas",

@@ -22,7 +22,7 @@ NAMES = {
     "clickhouse": "ClickHouse", "dolt": "Dolt", "duckdb": "DuckDB", "ferretdb": "FerretDB",
     "mariadb": "MariaDB", "mongodb": "MongoDB", "mysql": "MySQL", "pgbouncer": "PgBouncer",
     "postgresql": "PostgreSQL", "redis": "Redis", "rocksdb": "RocksDB", "sqlite": "SQLite",
-    "valkey": "Valkey",
+    "tidb": "TiDB", "valkey": "Valkey",
 }  # fmt: skip
 """Kind of server → its name."""
 

@@ -82,5 +82,5 @@ def require_go(package: str) -> str:
     _, _, module = package.partition("=")
     raise ServerError(
         f"Go (`go`) is needed to build {module} and is not installed",
-        hint="install Go 1.24 or newer, or name a server by `@path:` or `url:`",
+        hint="install Go 1.26 or newer, or name a server by `@path:` or `url:`",
     )
