@@ -65,7 +65,7 @@ def read(readings: Readings) -> Mapping[str, float]:
 @nightly
 def test_writes_are_seen_in_log_and_leader(etcd: Etcd) -> None:
     put(etcd, 0)  # Its port is open before it has elected itself.
-    readings = COLLECTOR.open(Watched(exposed={ETCD: etcd.place}))
+    readings = COLLECTOR.open(Watched(exposed={ETCD: [etcd.place]}))
     assert readings is not None and not isinstance(readings, Missing)
     before = read(readings)
     for number in range(PUTS):
@@ -86,10 +86,10 @@ def test_writes_are_seen_in_log_and_leader(etcd: Etcd) -> None:
 @pytest.mark.slow
 @nightly
 def test_an_etcd_that_is_gone_is_a_gap_and_not_an_end(etcd: Etcd) -> None:
-    readings = COLLECTOR.open(Watched(exposed={ETCD: etcd.place}))
+    readings = COLLECTOR.open(Watched(exposed={ETCD: [etcd.place]}))
     assert readings is not None and not isinstance(readings, Missing)
     etcd.stop()
     with pytest.raises(ConnectionRefusedError):
         readings.sample()
-    missing = COLLECTOR.open(Watched(exposed={ETCD: etcd.place}))
+    missing = COLLECTOR.open(Watched(exposed={ETCD: [etcd.place]}))
     assert isinstance(missing, Missing) and "etcd's metrics can't be read" in missing.what

@@ -84,7 +84,12 @@ EVERY = (
         beside={"tidb": "statements"},
         workload='script = "oltp_read_write"\noptions = { table_size = 1000 }',
     ),
-    Driven("behind-proxy", "mariadb@system", 'proxy = { kind = "haproxy" }'),
+    Driven(
+        "behind-proxy",
+        "mariadb@system",
+        'proxy = { kind = "haproxy" }',
+        beside={"haproxy": "connections"},
+    ),
     Driven(
         "primary-replicas",
         "postgresql@system",

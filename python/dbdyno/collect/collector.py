@@ -65,8 +65,9 @@ class Watched:
     members: Sequence[WatchedMember] = ()
     """All servers of a topology of several, the one that `ask` asks first; empty for a single
     server."""
-    exposed: Mapping[str, str] = field(default_factory=dict)
-    """Program → `host:port` where it tells its metrics by HTTP, beside what a session is told."""
+    exposed: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Program → where its processes tell their metrics, beside what a session is told: `host:port`
+    of HTTP, or the path of a socket."""
     spend: Callable[[float], None] = lambda _: None
     """Told the processor time, seconds, of each program that a collector has run."""
 

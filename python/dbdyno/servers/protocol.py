@@ -202,8 +202,8 @@ class Members:
     """`None`: nobody promotes a replica without being asked to."""
     front: Front | None = None
     """`None`: no proxies of ours; a single server may have some."""
-    exposed: Mapping[str, str] = field(default_factory=dict)
-    """Program → `host:port` where it tells its metrics by HTTP; of a single server, too."""
+    exposed: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Program → where its processes tell metrics (`Watched.exposed`); of a single server, too."""
 
     def __iter__(self) -> Iterator[Member]:
         return iter(self.servers)

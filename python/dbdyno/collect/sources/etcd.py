@@ -84,11 +84,11 @@ def _readings(values: Mapping[str, float]) -> Iterator[Reading]:
 
 
 def _open(watched: Watched) -> Readings | Missing | None:
-    place = watched.exposed.get(_PROGRAM)
-    if place is None:
+    places = watched.exposed.get(_PROGRAM)
+    if places is None:
         return None
     try:
-        return _Etcd(place)
+        return _Etcd(*places)
     except (OSError, ServerError) as error:
         return Missing(f"etcd's metrics can't be read: {error}", "its log says why it is silent")
 

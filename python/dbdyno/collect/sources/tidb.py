@@ -70,11 +70,11 @@ class _Tidb:
 
 
 def _open(watched: Watched) -> Readings | Missing | None:
-    place = watched.exposed.get(_PROGRAM)
-    if place is None:
+    places = watched.exposed.get(_PROGRAM)
+    if places is None:
         return None
     try:
-        return _Tidb(place)
+        return _Tidb(*places)
     except (OSError, ServerError) as error:
         return Missing(f"TiDB's metrics can't be read: {error}", "its log says why it is silent")
 

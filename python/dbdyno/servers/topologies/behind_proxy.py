@@ -82,14 +82,17 @@ class ProxiedServer:
     def members(self) -> Members:
         """Those of the server behind it; clients follow a promotion if the proxy can be redirected,
         else there is none."""
-        members = self._server.members
-        behind, redirect = members.promotion, self._proxy.redirect
+        behind = self._server.members
+        places = [*filter(None, map(self._proxy.metrics, self._posts))]
+        told = {self._wish.kind: places} if places else {}
+        members = replace(behind, front=self._front, exposed={**behind.exposed, **told})
+        promotion, redirect = members.promotion, self._proxy.redirect
         if members.supervisor is not None and self._proxy.checks_health:
-            return replace(members, front=self._front)
-        if behind is None or redirect is None:
-            return replace(members, promotion=None, front=self._front)
-        followed = _Followed(behind, redirect, self._posts, self._places)
-        return replace(members, promotion=followed, front=self._front)
+            return members
+        if promotion is None or redirect is None:
+            return replace(members, promotion=None)
+        followed = _Followed(promotion, redirect, self._posts, self._places)
+        return replace(members, promotion=followed)
 
     @property
     def _front(self) -> _Proxies:

@@ -94,7 +94,7 @@ class Patroni(Several):
             promotion=self,
             alike=True,
             supervisor=self,
-            exposed={ETCD: self._etcd.place},
+            exposed={ETCD: [self._etcd.place]},
         )
 
     def start(self) -> None:

@@ -124,7 +124,7 @@ class TidbServer(OwnServer):
     @property
     def members(self) -> Members:
         """None: it is a single server, which tells its metrics by HTTP."""
-        return Members(exposed={PROGRAM: f"{self._address}:{self._status_port}"})
+        return Members(exposed={PROGRAM: [f"{self._address}:{self._status_port}"]})
 
     def _configure(self) -> None:
         """Writes its configuration file; a text of JSON is one of TOML, too."""

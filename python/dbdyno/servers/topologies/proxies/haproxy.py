@@ -98,7 +98,7 @@ class Haproxy:
         ours = {"maxconn": str(self.most_clients(post.settings)), **settings}
         lines = [
             "global",
-            *([f"  stats socket {post.folder / _COMMANDS} level admin"] if post.chosen else []),
+            f"  stats socket {self.metrics(post)} level {'admin' if post.chosen else 'user'}",
             *(f"  {name} {value}" for name, value in ours.items()),
             "defaults",
             "  mode tcp",
@@ -118,6 +118,10 @@ class Haproxy:
     def socket(self, post: Post) -> Path:
         """A socket beside its configuration."""
         return post.folder / "haproxy.sock"
+
+    def metrics(self, post: Post) -> str:
+        """That for commands."""
+        return str(post.folder / _COMMANDS)
 
     def most_clients(self, settings: Mapping[str, str]) -> int:
         """Each client takes two open files."""

@@ -89,6 +89,9 @@ class Pgbouncer:
         """A socket named as PostgreSQL's."""
         return post.folder / f".s.PGSQL.{post.port}"
 
+    def metrics(self, _post: Post) -> None:
+        """Its clients' port tells them, and nobody asks."""
+
     def most_clients(self, settings: Mapping[str, str]) -> int:
         """Limited by its open files, or by the study."""
         room = open_files() - OWN_FILES - self.server_connections(settings)

@@ -106,6 +106,9 @@ class Pgpool:
         """A socket named as PostgreSQL's."""
         return post.folder / f".s.PGSQL.{post.port}"
 
+    def metrics(self, _post: Post) -> None:
+        """Its clients' port tells them, and nobody asks."""
+
     def most_clients(self, settings: Mapping[str, str]) -> int:
         """A process for each: further clients wait until one is free."""
         return whole(settings, "num_init_children", _CLIENTS)

@@ -106,6 +106,9 @@ class Proxy(Protocol):
     def socket(self, post: Post) -> Path:
         """A Unix socket that accepts connections when it is ready."""
 
+    def metrics(self, post: Post) -> str | None:
+        """The path of a socket where it tells its statistics; `None`: it has none."""
+
     def most_clients(self, settings: Mapping[str, str]) -> int:
         """Clients of one process, at most."""
 
