@@ -22,18 +22,17 @@ _LIBRARY = re.compile(r"libclickhouse\S* => (\S+)")
 
 
 def _version_of(folder: Path) -> str | None:
-    """By what the program prints; Debian's 18.16 prints nothing of it, and its library is named by
-    it."""
+    """By the name of its library; newer releases have none of their own and print it. Asked first,
+    Debian's 18.16 would be started in vain by whoever lists servers: it prints nothing of it."""
     program = folder / PROGRAM
     if not program.is_file():
         return None
-    if numbers := re.search(r"version (\d+(\.\d+)+)", printed_by(program, "--version") or ""):
-        return numbers[1]
     ldd = Path(shutil.which("ldd") or "ldd")
     library = _LIBRARY.search(printed_by(ldd, str(program)) or "")
-    numbers = (
-        re.search(r"\.so\.(\d+(\.\d+)+)$", str(Path(library[1]).resolve())) if library else None
-    )
+    named = str(Path(library[1]).resolve()) if library else ""
+    if numbers := re.search(r"\.so\.(\d+(\.\d+)+)$", named):
+        return numbers[1]
+    numbers = re.search(r"version (\d+(\.\d+)+)", printed_by(program, "--version") or "")
     return numbers[1] if numbers else None
 
 
