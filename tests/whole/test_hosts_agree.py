@@ -8,6 +8,7 @@ import logging
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import psycopg
@@ -17,6 +18,7 @@ from product import dbdyno, settled, url
 from ray_cluster import RayCluster, open_ray
 
 from dbdyno.servers import Server, open_server
+from dbdyno.stats import median_interval
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone, pytest.mark.nightly]
 
@@ -69,6 +71,17 @@ function cleanup() end
 function thread_init() connection = sysbench.sql.driver():connect() end
 function event(id) connection:query("INSERT INTO mark VALUES (" .. id .. ")") end
 """
+
+
+SELECTS = """\
+function prepare() end
+function cleanup() end
+function thread_init() connection = sysbench.sql.driver():connect() end
+function event()
+  connection:query("SELECT text FROM point WHERE id = " .. sysbench.rand.uniform(1, 10000))
+end
+"""
+BLOCKS, SHARE_OF_CAPACITY, WINDOW_S = 8, 0.3, 8
 
 
 @pytest.fixture(scope="module")
@@ -161,4 +174,40 @@ def test_counts_are_the_servers_own(
     alone, three = (measured[hosts]["summary"]["events"] for hosts in (1, 3))
     backlog = max(m["summary"]["backlog"]["at_end"] for m in measured.values())
     assert abs(alone - three) <= 0.01 * alone + backlog
+    cluster.wait_until_clean()
+
+
+def test_an_open_loop_is_the_same(cluster: RayCluster, server: Server, tmp_path: Path) -> None:
+    """At 30 % of what the server can do, from as many threads, block by block: all events that are
+    due. Counts in the window and times are noted with how they vary: a busy machine's say nothing.
+    """
+    target = server.entry.target("unix")
+    with psycopg.connect(url(target), autocommit=True) as connection:
+        connection.execute("CREATE TABLE point (id int PRIMARY KEY, text text)")
+        connection.execute(
+            "INSERT INTO point SELECT n, md5(n::text) FROM generate_series(1, 10000) n"
+        )
+    load = f'clients = 12\nwarm_up = "{WARM_UP_S} s"\nmeasure = "{WINDOW_S} s"\n'
+    words = {"provision": f"url:{url(target)}", "address": cluster.address}
+    closed = run(tmp_path / "closed", SELECTS, hosts=1, shards=3, load=load, **words)["summary"]
+    rate = round(SHARE_OF_CAPACITY * closed["events"] / WINDOW_S)
+    load += f'arrival = {{ kind = "constant", rate = {rate} }}'
+    ratios: dict[str, list[float]] = {"events": [], "p50": [], "p99": []}
+    for block in range(BLOCKS):
+        measured = {}
+        for hosts in (1, 3) if block % 2 else (3, 1):
+            folder = tmp_path / f"{block}-{hosts}"
+            asked = {"hosts": hosts, "shards": 3 // hosts, "load": load, **words}
+            summary = run(folder, SELECTS, **asked)["summary"]
+            due = rate * (WARM_UP_S + WINDOW_S)
+            assert abs(summary["total_events"] + summary["backlog"]["at_end"] - due) <= 2
+            measured[hosts] = {"events": summary["events"], **summary["latency_us"]}
+            LOG.info("block %d, %d hosts: %s", block, hosts, measured[hosts])
+        for name, values in ratios.items():
+            values.append(measured[3][name] / measured[1][name])
+    for name, values in ratios.items():
+        within = median_interval(values)
+        assert within is not None
+        form = "%s at %d/s, 3 hosts over 1: %.3f, 95 %% interval %.3f to %.3f"
+        LOG.info(form, name, rate, median(values), within.low, within.high)
     cluster.wait_until_clean()

@@ -50,6 +50,14 @@ def records(file: Path) -> list[dict[str, Any]]:
         return [json.loads(line) for line in lines]
 
 
+def ended(process: subprocess.Popen[str], what: str) -> str:
+    """What a command complains of, which ends because something was killed."""
+    began_s = time.monotonic()
+    _, err = process.communicate(timeout=300)
+    LOG.info("ended %.1f s after the death of %s", time.monotonic() - began_s, what)
+    return err
+
+
 def test_two_hosts_are_one_run(cluster: RayCluster, tmp_path: Path) -> None:
     done = dbdyno("run", write(tmp_path, cluster, "4 s"), "--no-pictures", folder=tmp_path)
 
@@ -165,7 +173,7 @@ def test_a_killed_actor_ends_the_run_and_is_named(cluster: RayCluster, tmp_path:
         runs = tmp_path / "results" / "hosts" / "runs"
         wait_until("both hosts are heard", lambda: under_load(runs) == 1)
         cluster.actor("load-2").kill()
-        _, err = process.communicate(timeout=300)
+        err = ended(process, "actor")
 
     assert process.returncode != 0
     assert "load host load-2 was lost" in err
@@ -182,7 +190,9 @@ def test_nothing_is_left_of_a_killed_lab(cluster: RayCluster, tmp_path: Path) ->
         cluster.wait_for_engines(2)
         process.send_signal(signal.SIGKILL)
 
+    began_s = time.monotonic()
     cluster.wait_until_clean()
+    LOG.info("clean %.1f s after the death of the lab", time.monotonic() - began_s)
 
 
 CLOCK = """
@@ -270,7 +280,7 @@ def test_a_dead_host_or_head_ends_the_run(tmp_path: Path, what: str) -> None:
         with start("run", write(tmp_path, cluster, "600 s"), folder=tmp_path) as process:
             cluster.wait_for_engines(2)
             (cluster.raylet("load-2") if what == "raylet" else cluster.head()).kill()
-            _, err = process.communicate(timeout=300)
+            err = ended(process, what)
 
         assert process.returncode != 0
         assert "was lost" in err
