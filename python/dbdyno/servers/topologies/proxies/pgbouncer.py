@@ -65,13 +65,15 @@ class Pgbouncer:
         place = f"host={socket.parent} port={post.server.port} user={role}"
         lines = {
             **_OURS,
-            "max_client_conn": str(self.most_clients(post.settings)),
             "listen_addr": post.address,
             "listen_port": str(post.port),
             "unix_socket_dir": str(post.folder),
             "auth_type": "md5",
             "auth_file": str(post.folder / _USERS),
+            "stats_users": role,
             **post.settings,
+            # One for the session that asks for its statistics.
+            "max_client_conn": str(self.most_clients(post.settings) + 1),
         }
         text = "".join(f"{name} = {value}\n" for name, value in lines.items())
         (post.folder / _FILE).write_text(
@@ -89,8 +91,9 @@ class Pgbouncer:
         """A socket named as PostgreSQL's."""
         return post.folder / f".s.PGSQL.{post.port}"
 
-    def metrics(self, _post: Post) -> None:
-        """Its clients' port tells them, and nobody asks."""
+    def metrics(self, post: Post) -> str:
+        """Its clients', where a database of its own answers."""
+        return str(self.socket(post))
 
     def most_clients(self, settings: Mapping[str, str]) -> int:
         """Limited by its open files, or by the study."""
