@@ -100,6 +100,17 @@ def test_rows_are_loaded_as_blocks_whoever_carries_them(driven: Driven, loaders:
     driven.call(SCRIPT, "cleanup")
 
 
+def test_loaders_insert_rows_by_the_megabyte(driven: Driven) -> None:
+    """Each INSERT makes a part, which has to be merged."""
+    before = driven.server.database.counters()
+    assert driven.fill(SCRIPT, loaders=2, rows=20_000).complaint == ""
+    after = driven.server.database.counters()
+
+    assert driven.server.database.contents("loaded", checksum=False).rows == 20_000
+    assert after["InsertQuery"] - before["InsertQuery"] == 1
+    driven.call(SCRIPT, "cleanup")
+
+
 def test_as_many_statements_are_counted_as_the_server_counts(driven: Driven) -> None:
     before = driven.server.database.counters()
     called = driven.run(SCRIPT, events=500, clients=4)

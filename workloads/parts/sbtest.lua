@@ -108,8 +108,9 @@ local function load_rows(connection, number)
     number, numbered and "" or "id, "))
   for id = 1, rows do
     local c, pad = text(C_PATTERN), text(PAD_PATTERN)
-    local values = ("%d, '%s', '%s')"):format(draw(1, rows), c, pad)
-    connection:bulk_insert_next(numbered and "(" .. values or ("(%d, "):format(id) .. values)
+    local k = draw(1, rows)
+    connection:bulk_insert_next(numbered and ("(%d, '%s', '%s')"):format(k, c, pad)
+      or ("(%d, %d, '%s', '%s')"):format(id, k, c, pad))
   end
   connection:bulk_insert_done()
 end

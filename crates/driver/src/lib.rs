@@ -61,7 +61,7 @@ pub use peer::Peer;
 pub use redis::class_of_command;
 pub use reply::{Class, Item, Progress, Reply, RowCursor, Sent, StatementId, Tally};
 pub use session::Session;
-pub use table::{Route, Table, is_one_row, table_of};
+pub use table::{BATCH_BYTES, Route, Table, is_one_row, table_of};
 pub use traits::{Family, Memory, Traits};
 pub use transport::{Opened, Transport};
 pub use value::Value;

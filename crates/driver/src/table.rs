@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use crate::load::{Form, Insert, Literal};
 
+/// What one statement carries well of most servers.
+pub const BATCH_BYTES: usize = 512 * 1024;
 const VALUES: &[u8] = b"VALUES";
 /// Lets an INSERT number rows whose numbers are the server's alone.
 const OVERRIDING: &[u8] = b"OVERRIDING SYSTEM VALUE ";
@@ -25,6 +27,8 @@ pub struct Table {
     pub(crate) sequence: Option<String>,
     /// Rows of a batch can be removed again if the server refuses one of them.
     pub(crate) undoes: bool,
+    /// A batch of its rows is sent once its text has this size, bytes.
+    pub(crate) batch_bytes: usize,
 }
 
 /// A column of a table.
@@ -54,6 +58,8 @@ pub struct Route {
     /// The statement that sets the table's counter back after rows were refused; `None`: the table
     /// has no counter that can be set.
     pub reset: Option<String>,
+    /// A batch is sent once its text has this size, bytes.
+    pub batch_bytes: usize,
 }
 
 impl Table {
@@ -112,7 +118,8 @@ impl Table {
             // If the table holds a larger number, the server continues after that one instead.
             format!("ALTER TABLE {name} AUTO_INCREMENT = {}", self.next)
         });
-        Some(Route { prefix: text, numbered: left_out.is_some(), forms, loads, reset })
+        let (numbered, batch_bytes) = (left_out.is_some(), self.batch_bytes);
+        Some(Route { prefix: text, numbered, forms, loads, reset, batch_bytes })
     }
 
     fn position(&self, written: &[u8]) -> Option<usize> {
@@ -156,7 +163,9 @@ mod tests {
             column("k", Form::Text),
             column("bits", Form::Literal),
         ];
-        Table { key: "t".into(), quote, columns, next: 1, sequence: None, undoes: true }
+        let (next, sequence, undoes) = (1, None, true);
+        let (key, batch_bytes) = ("t".into(), BATCH_BYTES);
+        Table { key, quote, columns, next, sequence, undoes, batch_bytes }
     }
 
     #[track_caller]

@@ -3,12 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use driver::{CarrierError, Effect, Form};
+use driver::{BATCH_BYTES, CarrierError, Effect, Form};
 
 use crate::loaders::{Looked, Numbers, Place};
-
-/// A batch is sent once its text has reached this size, bytes.
-const BULK_BYTES: usize = 512 * 1024;
 
 /// Session settings and effects that a loader's connection has to share.
 #[derive(Debug, Default)]
@@ -81,6 +78,8 @@ pub(crate) struct Bulk {
     pub(crate) looked: Option<Looked>,
     /// Set if its batches travel over loader connections.
     pub(crate) fleet: Option<Fleet>,
+    /// A batch is sent once its text has reached this size, bytes.
+    pub(crate) batch_bytes: usize,
 }
 
 /// What happened to a row of a bulk insert.
@@ -100,7 +99,8 @@ impl Bulk {
     /// Starts a bulk insert with the text before its rows.
     pub(crate) fn begin(&mut self, prefix: &[u8]) {
         let text = std::mem::take(&mut self.text);
-        *self = Self { text, into: driver::table_of(prefix), ..Self::default() };
+        let (into, batch_bytes) = (driver::table_of(prefix), BATCH_BYTES);
+        *self = Self { text, into, batch_bytes, ..Self::default() };
         self.text.clear();
         self.text.extend_from_slice(prefix);
         self.text.push(b' ');
@@ -122,7 +122,7 @@ impl Bulk {
             return Row::NotOne;
         }
         self.rows += 1;
-        if self.text.len() >= BULK_BYTES { Row::Full } else { Row::Taken }
+        if self.text.len() >= self.batch_bytes { Row::Full } else { Row::Taken }
     }
 
     /// Appends a row, with its number if the engine numbers the rows; `false`: it isn't one row.
@@ -171,5 +171,6 @@ impl Bulk {
             spare: Vec::new(),
         });
         self.prefix = self.text.len();
+        self.batch_bytes = route.batch_bytes;
     }
 }

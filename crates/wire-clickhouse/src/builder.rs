@@ -1,5 +1,9 @@
 //! Columns of a block from literals, as the server's own client makes them of VALUES.
 
+use std::ops::Range;
+
+use memchr::memchr2;
+
 use crate::civil::{date_of, days_of};
 use crate::frontend;
 use crate::kind::{Kind, Typed, typed};
@@ -20,6 +24,9 @@ pub enum Literal<'a> {
 #[derive(Debug)]
 pub struct Builder {
     type_name: Box<[u8]>,
+    /// What values are, and where the arguments stand in the type's name. `None`: nobody knows.
+    kind: Option<(Kind, Range<usize>)>,
+    nullable: bool,
     /// Times written as text are those of the server's zone, and that is UTC.
     utc: bool,
     nulls: Vec<u8>,
@@ -30,14 +37,24 @@ pub struct Builder {
 impl Builder {
     /// For a column of this type. `utc`: the server's time zone is UTC.
     pub fn new(type_name: &[u8], utc: bool) -> Self {
+        let typed = typed(type_name);
+        let kind = typed.map(|typed| {
+            // The innermost arguments end where the parentheses around them close.
+            let closed = if typed.nullable { 2 } else { 1 };
+            let end = type_name.len().saturating_sub(closed);
+            (typed.kind, end.saturating_sub(typed.arguments.len())..end)
+        });
+        let nullable = typed.is_some_and(|typed| typed.nullable);
         let (nulls, data, unquoted) = (Vec::new(), Vec::new(), Vec::new());
-        Self { type_name: type_name.into(), utc, nulls, data, unquoted }
+        Self { type_name: type_name.into(), kind, nullable, utc, nulls, data, unquoted }
     }
 
     /// Adds a value; `None`: this literal is none of this type, or the server alone knows what it
     /// means.
     pub fn push(&mut self, literal: Literal<'_>) -> Option<()> {
-        let typed = typed(&self.type_name)?;
+        let (kind, arguments) = self.kind.as_ref()?;
+        let arguments = &self.type_name[arguments.clone()];
+        let typed = Typed { kind: *kind, nullable: self.nullable, arguments };
         if typed.nullable {
             self.nulls.push(u8::from(literal == Literal::Null));
         }
@@ -48,6 +65,10 @@ impl Builder {
             },
             Literal::Null => return None,
             Literal::Number(digits) => number(&typed, digits, &mut self.data)?,
+            // Most texts stand for themselves.
+            Literal::Quoted(quoted) if memchr2(b'\\', b'\'', quoted).is_none() => {
+                quoted_value(&typed, quoted, self.utc, &mut self.data)?;
+            }
             Literal::Quoted(quoted) => {
                 self.unquoted.clear();
                 unquote(quoted, &mut self.unquoted)?;
@@ -101,7 +122,11 @@ fn quoted_value(typed: &Typed<'_>, text: &[u8], utc: bool, out: &mut Vec<u8>) ->
 fn number(typed: &Typed<'_>, digits: &[u8], out: &mut Vec<u8>) -> Option<()> {
     let text = str::from_utf8(digits).ok()?;
     let whole = |bits: u32, signed: bool| {
-        let value: i128 = text.parse().ok()?;
+        let value: i128 = match text.len() {
+            // Cannot be beyond 64 bits, whose arithmetic is quicker.
+            ..=18 => text.parse::<i64>().ok()?.into(),
+            _ => text.parse().ok()?,
+        };
         let (least, most) = match signed {
             true => (-(1_i128 << (bits - 1)), (1 << (bits - 1)) - 1),
             false => (0, (1 << bits) - 1),
@@ -168,7 +193,7 @@ fn numbers(text: &[u8], between: u8, sizes: [usize; 3]) -> Option<[i64; 3]> {
 /// that releases read in different ways.
 fn unquote(quoted: &[u8], out: &mut Vec<u8>) -> Option<()> {
     let mut rest = quoted;
-    while let Some(at) = rest.iter().position(|byte| matches!(byte, b'\\' | b'\'')) {
+    while let Some(at) = memchr2(b'\\', b'\'', rest) {
         out.extend_from_slice(&rest[..at]);
         let meant = match (rest[at], *rest.get(at + 1)?) {
             (b'\'', b'\'') => b'\'',
@@ -219,6 +244,8 @@ mod tests {
         check("Date", Literal::Quoted(b"1970-01-02"), &[1, 0]);
         check("DateTime", Literal::Quoted(b"1970-01-01 00:01:00"), &[60, 0, 0, 0]);
         check("Enum8('a' = 1, 'b' = -1)", Literal::Quoted(b"b"), &[0xff]);
+        check("Nullable(Enum8('a' = 1, 'b' = -1))", Literal::Quoted(b"b"), &[0, 0xff]);
+        check("Nullable(Decimal(9, 2))", Literal::Number(b"0.5"), &[0, 50, 0, 0, 0]);
     }
 
     #[test]

@@ -3,6 +3,10 @@
 use crate::load::{Form, Insert};
 use crate::table::{Column, Rows, Table};
 
+/// Each INSERT makes a part of the table, which the server then merges with others: fewer and
+/// larger ones cost it less.
+const BATCH_BYTES: usize = 8 * 1024 * 1024;
+
 /// See [`crate::Carrier::look`]; `rows` queries the server. Only engines that keep all rows as
 /// they are: others merge or drop some by the order in which they came.
 pub(crate) fn look<E>(
@@ -34,5 +38,6 @@ pub(crate) fn look<E>(
         let (numbered, computed, form) = (false, false, Form::Literal);
         columns.push(Column { name: name.clone(), numbered, computed, form });
     }
-    Ok(Some(Table { key: name.into(), quote, columns, next: 0, sequence: None, undoes: false }))
+    let (key, next, sequence, undoes, batch_bytes) = (name.into(), 0, None, false, BATCH_BYTES);
+    Ok(Some(Table { key, quote, columns, next, sequence, undoes, batch_bytes }))
 }

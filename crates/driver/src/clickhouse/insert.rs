@@ -61,9 +61,11 @@ impl Pending {
             self.rows = 0;
         }
         self.error = filled.err().map(Box::new);
+        // Both are as large as the rows, and of no use any more.
+        self.text = None;
         if self.rows > 0 {
             frontend::block(count, self.rows, &mut self.block);
-            for (name, builder) in &made {
+            for (name, builder) in made {
                 frontend::column(name, builder.type_name(), &mut self.block);
                 builder.finish(&mut self.block);
             }

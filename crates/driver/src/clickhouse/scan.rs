@@ -77,7 +77,8 @@ impl Scan {
     /// Appends what [`Progress::Wanted`] asked for: the block of an INSERT, or a ping.
     pub fn send_wanted(&mut self, out: &mut Vec<u8>) {
         match &mut self.expect {
-            Expect::Stored(pending) => out.extend_from_slice(&pending.take_block()),
+            Expect::Stored(pending) if out.is_empty() => *out = pending.take_block(),
+            Expect::Stored(pending) => out.append(&mut pending.take_block()),
             Expect::Settled => frontend::ping(out),
             _ => {}
         }

@@ -1,7 +1,7 @@
 //! Looks up a table in the catalog of MySQL or MariaDB before rows are loaded into it.
 
 use crate::load::{Form, Insert};
-use crate::table::{Column, Rows, Table};
+use crate::table::{BATCH_BYTES, Column, Rows, Table};
 
 /// Types for which a number and the same digits as text, and bytes and text, are stored alike.
 const PLAIN: [&str; 12] = [
@@ -73,7 +73,8 @@ pub(crate) fn look<E>(
         });
     }
     let (key, quote) = (key.clone(), b'`');
-    let mut table = Table { key, quote, columns, next: 0, sequence: None, undoes };
+    let (next, sequence, batch_bytes) = (0, None, BATCH_BYTES);
+    let mut table = Table { key, quote, columns, next, sequence, undoes, batch_bytes };
     if table.columns.iter().any(|column| column.numbered) {
         let made = rows(&format!("SHOW CREATE TABLE {name}"))?;
         let made = made.into_iter().next().and_then(|row| row.into_iter().nth(1)).flatten();

@@ -1,7 +1,7 @@
 //! Looks up a table in PostgreSQL's catalog before rows are loaded into it.
 
 use crate::load::{Form, Insert};
-use crate::table::{Column, Rows, Table};
+use crate::table::{BATCH_BYTES, Column, Rows, Table};
 
 /// See [`crate::Carrier::look`]; `rows` queries the server. Triggers and rules may do anything, and
 /// so may functions in defaults and checks; rows that refer to rows of the same table have an
@@ -36,7 +36,8 @@ pub(crate) fn look<E>(
              WHERE attrelid = {oid} AND attnum > 0 AND NOT attisdropped ORDER BY attnum"
     ))?;
     let (quote, columns) = (b'"', Vec::new());
-    let mut table = Table { key: oid, quote, columns, next: 0, sequence: None, undoes: true };
+    let (next, sequence, undoes, batch_bytes) = (0, None, true, BATCH_BYTES);
+    let mut table = Table { key: oid, quote, columns, next, sequence, undoes, batch_bytes };
     for row in described {
         let [Some(name), sequence, Some(numbered), Some(always), Some(kind), Some(no_default)] =
             &row[..]
