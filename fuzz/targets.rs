@@ -17,7 +17,7 @@ pub type Target = (&'static str, fn(&[u8]));
 
 /// All of them.
 #[allow(dead_code, reason = "the fuzz project names them one by one")]
-pub const TARGETS: [Target; 8] = [
+pub const TARGETS: [Target; 9] = [
     ("postgres_handshake", postgres_handshake),
     ("mysql_handshake", mysql_handshake),
     ("postgres_reply", postgres_reply),
@@ -26,6 +26,7 @@ pub const TARGETS: [Target; 8] = [
     ("resp_reply", resp_reply),
     ("mongodb_reply", mongodb_reply),
     ("clickhouse_reply", clickhouse_reply),
+    ("clickhouse_compression", clickhouse_compression),
 ];
 
 /// Messages of a PostgreSQL that shakes hands.
@@ -290,6 +291,24 @@ pub fn mysql_compression(data: &[u8]) {
     if cut.is_ok() {
         cut = cut_up.unpack(second, &mut same);
     }
+    assert_eq!(unpacked.is_ok(), cut.is_ok());
+    assert!(unpacked.is_err() || plain == same, "the same, however the bytes are cut");
+}
+
+/// Compressed blocks of a ClickHouse; the first byte says how the rest is to be taken, the second
+/// where the bytes are cut: as received, or as a block's content in frames whose checksums fit.
+pub fn clickhouse_compression(data: &[u8]) {
+    use wire_clickhouse::{Compression, Method, frame};
+    let [how, cut, rest @ ..] = data else { return };
+    let method = if how & 1 > 0 { Method::Zstd } else { Method::Lz4 };
+    let mut framed = vec![1, 0];
+    rest.chunks(1 + usize::from(*cut)).for_each(|part| frame(method, part, &mut framed));
+    let bytes = if how & 2 > 0 { &framed } else { rest };
+    let (mut whole, mut plain) = (Compression::new(method), Vec::new());
+    let unpacked = whole.unpack(bytes, &mut plain);
+    let (mut cut_up, mut same) = (Compression::new(method), Vec::new());
+    let (first, second) = bytes.split_at(usize::from(*cut).min(bytes.len()));
+    let cut = cut_up.unpack(first, &mut same).and_then(|()| cut_up.unpack(second, &mut same));
     assert_eq!(unpacked.is_ok(), cut.is_ok());
     assert!(unpacked.is_err() || plain == same, "the same, however the bytes are cut");
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,8 @@ class Driven:
     driver: str
     """As scripts name it."""
     folder: Path
+    connection: Mapping[str, object] = field(default_factory=dict)
+    """What of the target is not the server's default."""
 
     def call(self, script: str, command: str, *, clients: int = 1, **options: Option) -> Told:
         """One command of a workload."""
@@ -98,7 +100,7 @@ class Driven:
     ) -> Told:
         folders = script_path()
         lines: list[str] = []
-        target: Mapping[str, Any] = self.server.entry.target()
+        target: Mapping[str, Any] = {**self.server.entry.target(), **self.connection}
         spec = run_spec(
             command=command,
             target=target,
@@ -134,9 +136,9 @@ SERVERS = ("postgresql:15@system", "mariadb@system", "sqlite")
 
 
 @contextlib.contextmanager
-def open_driven(provision: str, folder: Path) -> Iterator[Driven]:
-    """A server of one of `KINDS`, started."""
+def open_driven(provision: str, folder: Path, *, tls: bool = False) -> Iterator[Driven]:
+    """A server of one of `KINDS`, started; `tls`: with a certificate of its own."""
     driver, settings = KINDS[parse_provision(provision).kind]
-    with open_server(provision, settings, folder) as server:
+    with open_server(provision, settings, folder, tls=tls) as server:
         server.start()
         yield Driven(server, driver, folder)

@@ -31,7 +31,10 @@ URL = "url:mysql://u:p@db1/d"
         ('connection = { compression = "zstd" }', "mysql:5.6.14", "8.0.18"),
         ('connection = { transport = "tcp", tls = true }', "mysql:5.6.14", "no TLS 1.2"),
         ('connection = { transport = "tcp" }', "sqlite", "`sqlite` accepts no connections"),
-        ('connection = { compression = "lz4" }', "mariadb:11.4.5", "expected true, false"),
+        ('connection = { compression = "lz4" }', "mariadb:11.4.5", "zlib only"),
+        ('connection = { compression = "lz4" }', "mysql:5.6.14", "zlib or zstd, not by lz4"),
+        ("connection = { compression = true }", "clickhouse@system", "not by zlib"),
+        ('connection = { compression = "gzip" }', "mariadb:11.4.5", "expected true, false"),
         ("connection = { compress = true }", "mariadb:11.4.5", "unknown key `compress`"),
     ],
 )

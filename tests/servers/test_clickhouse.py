@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -38,8 +38,24 @@ def test_settings_go_into_the_file_that_has_them() -> None:
 def test_what_it_can_t_do_is_said_before() -> None:
     provision = parse_provision("url:clickhouse://h")
     assert KIND.refuses(provision, {"transport": "tcp"}) is None
-    assert "compression" in (KIND.refuses(provision, {"compression": "zlib"}) or "")
-    assert "TLS" in (KIND.refuses(provision, {"tls": "require"}) or "")
+    assert KIND.refuses(provision, {"compression": "zstd", "tls": True}) is None
+    assert "lz4 or zstd" in (KIND.refuses(provision, {"compression": "zlib"}) or "")
+
+
+def test_a_url_says_how_it_is_reached(tmp_path: Path) -> None:
+    def target(url: str) -> Mapping[str, object]:
+        with open_server(f"url:{url}", {}, tmp_path) as server:
+            return server.entry.target()
+
+    plain = target("clickhouse://me:s3cret@db.example/shop?compression=lz4")
+    assert plain["endpoints"] == [{"tcp": {"host": "db.example", "port": 9000}}]
+    assert (plain["compression"], plain.get("tls")) == ("lz4", None)
+    encrypted = target("clickhouses://db.example/")
+    assert encrypted["endpoints"] == [{"tcp": {"host": "db.example", "port": 9440}}]
+    assert (encrypted["tls"], encrypted.get("compression")) == ({"mode": "require"}, None)
+    with pytest.raises(ServerError, match="compression=gzip") as refused:
+        target("clickhouse://db.example/?compression=gzip")
+    assert "lz4, zstd" in (refused.value.hint or "")
 
 
 def test_a_folder_without_it_is_refused(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 sysbench.cmdline.options = {
   rows = { "Rows to load", 3000 }, query = { "A statement", "" },
+  first = { "The first of the statements that fail", 1 },
 }
 
 local connection
@@ -34,12 +35,13 @@ end
 local function fail()
   connect()
   connection:query("CREATE TABLE failed (id UInt8) ENGINE = Memory")
-  for _, text in ipairs {
+  local statements = {
     "SELEC 1", "SELECT * FROM absent", "INSERT INTO absent VALUES (1)",
     "INSERT INTO failed VALUES (300)", "INSERT INTO failed VALUES (1 + 1)",
     "INSERT INTO failed VALUES (7)", "INSERT INTO failed SELECT 8", "SELECT toUInt8('a')",
-  } do
-    print(failure(text))
+  }
+  for number = sysbench.opt.first, #statements do
+    print(failure(statements[number]))
   end
   local found = connection:query("SELECT id FROM failed ORDER BY id")
   for _ = 1, found.nrows do
@@ -79,6 +81,7 @@ end
 function cleanup()
   connect()
   connection:query("DROP TABLE IF EXISTS loaded")
+  connection:query("DROP TABLE IF EXISTS failed")
 end
 
 sysbench.cmdline.commands = { fail = { fail }, ask = { ask }, large = { large } }

@@ -3,15 +3,15 @@
 use std::io::{self, Read, Write};
 
 use rustls::ClientConnection;
-use wire_mysql::Compression;
 
 use crate::error::ProtocolError;
+use crate::packing::Packing;
 
 /// Turns requests into the bytes to send, and received bytes into replies. The handshake makes it;
 /// from then on all traffic passes through it.
 #[derive(Debug)]
 pub struct Channel {
-    compression: Option<Compression>,
+    compression: Option<Packing>,
     tls: Option<Box<ClientConnection>>,
     request: Vec<u8>,
     /// Bytes between compression and encryption.
@@ -21,7 +21,7 @@ pub struct Channel {
 impl Channel {
     /// `None`: the connection is neither compressed nor encrypted.
     pub(crate) fn new(
-        compression: Option<Compression>,
+        compression: Option<Packing>,
         tls: Option<Box<ClientConnection>>,
     ) -> Option<Box<Self>> {
         let needed = compression.is_some() || tls.is_some();

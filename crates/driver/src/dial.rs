@@ -8,10 +8,10 @@ use record::{Endpoint, ServerTarget, Tls, TlsMode};
 use rustls::ClientConnection;
 use rustls::pki_types::ServerName;
 use socket2::Socket;
-use wire_mysql::Compression;
 
 use crate::channel::{Channel, decrypt, encrypt};
 use crate::connect_error::ConnectError;
+use crate::packing::Packing;
 use crate::peer::{self, Peer};
 use crate::socket::{open_socket, time_left};
 use crate::tls;
@@ -260,7 +260,7 @@ impl<'a> Dialled<'a> {
     }
 
     /// Ends the handshake: from here on the socket doesn't block.
-    pub fn finish(self, compression: Option<Compression>) -> Result<Transport, ConnectError> {
+    pub fn finish(self, compression: Option<Packing>) -> Result<Transport, ConnectError> {
         match self.socket.set_nonblocking(true) {
             Ok(()) => {
                 let socket = OwnedFd::from(self.socket);

@@ -28,6 +28,7 @@ mod native_load;
 mod null;
 mod number;
 mod over;
+mod packing;
 mod peer;
 mod placeholder;
 mod postgres;

@@ -44,6 +44,6 @@ impl Session {
 
     /// The same of a ClickHouse, after its Hello.
     pub fn unconnected_clickhouse() -> Self {
-        Self::Clickhouse(Box::new(ClickhouseSession::new(true)))
+        Self::Clickhouse(Box::new(ClickhouseSession::new(true, false)))
     }
 }

@@ -90,6 +90,33 @@ pub fn packet(bytes: &[u8]) -> Result<Option<(Packet<'_>, usize)>, WireError> {
     Ok(read.map(|packet| (packet, reader.at)))
 }
 
+/// Of the packet at the front of `bytes`: whether a block is to follow, and the size of what
+/// precedes that, which is never compressed; of any other packet its size. `None`: it is
+/// incomplete.
+pub(crate) fn uncompressed(bytes: &[u8]) -> Result<Option<(bool, usize)>, WireError> {
+    let mut reader = Reader::new(bytes);
+    let mut read = || {
+        let is_block = matches!(Reader::new(bytes).number()?, DATA | TOTALS | EXTREMES);
+        if is_block {
+            reader.number()?;
+            reader.text(NAME_SIZE_MAX)?;
+        } else {
+            read_packet(&mut reader)?;
+        }
+        Ok(is_block)
+    };
+    let read = complete(read())?;
+    Ok(read.map(|is_block| (is_block, reader.at)))
+}
+
+/// A block without the name before it: its size in rows and columns, and that of what precedes its
+/// columns in bytes. `None`: it is incomplete.
+pub(crate) fn block_head(bytes: &[u8]) -> Result<Option<(Block, usize)>, WireError> {
+    let mut reader = Reader::new(bytes);
+    let read = complete(nameless_block(&mut reader))?;
+    Ok(read.map(|block| (block, reader.at)))
+}
+
 fn read_packet<'a>(reader: &mut Reader<'a>) -> Result<Packet<'a>, Stop> {
     Ok(match reader.number()? {
         HELLO => Packet::Hello(hello(reader)?),
@@ -128,6 +155,10 @@ fn hello<'a>(reader: &mut Reader<'a>) -> Result<Hello<'a>, Stop> {
 
 fn block(reader: &mut Reader<'_>) -> Result<Block, Stop> {
     reader.text(NAME_SIZE_MAX)?; // name of an external table
+    nameless_block(reader)
+}
+
+fn nameless_block(reader: &mut Reader<'_>) -> Result<Block, Stop> {
     loop {
         match reader.number()? {
             0 => break,

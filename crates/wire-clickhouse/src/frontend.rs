@@ -4,6 +4,10 @@
 /// send what it has (no LowCardinality columns, no logs, one form of settings).
 pub const REVISION: u64 = 54_401;
 
+use crate::backend::block_head;
+use crate::reader::{Reader, Stop, complete};
+use crate::{Extent, NAME_SIZE_MAX, TEXT_SIZE_MAX, WireError};
+
 /// Tags of packets that a client sends.
 const HELLO: u64 = 0;
 const QUERY: u64 = 1;
@@ -120,6 +124,63 @@ pub fn ping(out: &mut Vec<u8>) {
     number(PING, out);
 }
 
+/// What of a packet of ours changes where blocks are compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// The byte at this offset says whether blocks are compressed.
+    Query(usize),
+    /// A block begins at this offset.
+    Data(usize),
+    /// Nothing.
+    Other,
+}
+
+/// The packet of ours at the front of `bytes`, and its size; `None`: it is incomplete.
+pub(crate) fn part(bytes: &[u8]) -> Result<Option<(Part, usize)>, WireError> {
+    let mut reader = Reader::new(bytes);
+    let read = complete(read_part(&mut reader))?;
+    Ok(read.map(|part| (part, reader.at)))
+}
+
+fn read_part(reader: &mut Reader<'_>) -> Result<Part, Stop> {
+    Ok(match reader.number()? {
+        QUERY => {
+            reader.text(NAME_SIZE_MAX)?; // query identifier
+            reader.byte()?;
+            for _ in 0..3 {
+                reader.text(NAME_SIZE_MAX)?; // initial user, query identifier, address
+            }
+            reader.byte()?;
+            for _ in 0..3 {
+                reader.text(NAME_SIZE_MAX)?; // user of the operating system, host, name
+            }
+            for _ in 0..3 {
+                reader.number()?; // version, revision
+            }
+            reader.text(NAME_SIZE_MAX)?; // quota key
+            reader.number()?; // patch level
+            reader.text(NAME_SIZE_MAX)?; // end of settings
+            reader.number()?; // stage
+            let at = reader.at;
+            reader.byte()?;
+            reader.text(TEXT_SIZE_MAX)?;
+            Part::Query(at)
+        }
+        DATA => {
+            reader.text(NAME_SIZE_MAX)?;
+            let at = reader.at;
+            let (block, size) = block_head(&reader.bytes[at..])?.ok_or(Stop::More)?;
+            reader.take(size)?;
+            let mut extent = Extent::default();
+            extent.begin(block);
+            let (size, ended) = extent.advance(&reader.bytes[reader.at..])?;
+            reader.take(size)?;
+            ended.then_some(Part::Data(at)).ok_or(Stop::More)?
+        }
+        _ => Part::Other,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -135,6 +196,27 @@ mod tests {
         out.clear();
         block(1, 2, &mut out);
         assert_eq!(out, b"\x02\0\x01\0\x02\xff\xff\xff\xff\0\x01\x02");
+    }
+
+    #[test]
+    fn our_own_packets_are_found_again() {
+        let mut out = Vec::new();
+        query_with(|out| out.extend_from_slice(b"INSERT INTO t VALUES"), &mut out);
+        let (Part::Query(at), size) = part(&out).unwrap().unwrap() else { panic!() };
+        assert_eq!(out[at..size], *b"\0\x14INSERT INTO t VALUES");
+        assert_eq!(part(&out[size..]), Ok(Some((Part::Data(2), 5))));
+        for cut in 0..size {
+            assert_eq!(part(&out[..cut]), Ok(None), "{cut}");
+        }
+        out.clear();
+        block(1, 2, &mut out);
+        column(b"a", b"String", &mut out);
+        out.extend_from_slice(b"\x01x\0");
+        let whole = out.len();
+        ping(&mut out);
+        assert_eq!(part(&out), Ok(Some((Part::Data(2), whole))));
+        assert_eq!(part(&out[..whole - 1]), Ok(None));
+        assert_eq!(part(&out[whole..]), Ok(Some((Part::Other, 1))));
     }
 
     #[test]

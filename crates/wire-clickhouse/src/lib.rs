@@ -8,10 +8,12 @@
 //! - [`Kind`] is a column's type, by its name; [`text`] writes one of its values as text.
 //! - [`Extent`] finds a block's end without looking into its values.
 //! - [`Builder`] makes a column of a block from literals.
+//! - [`Compression`] packs blocks and unpacks them.
 
 pub mod backend;
 mod builder;
 mod civil;
+mod compression;
 mod error;
 mod extent;
 pub mod frontend;
@@ -20,6 +22,7 @@ mod reader;
 mod value;
 
 pub use builder::{Builder, Literal};
+pub use compression::{Compression, Method, frame};
 pub use error::{COLUMN_COUNT_MAX, NAME_SIZE_MAX, TEXT_SIZE_MAX, WireError};
 pub use extent::Extent;
 pub use frontend::REVISION;

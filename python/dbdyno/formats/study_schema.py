@@ -56,11 +56,11 @@ def _setting(value: object) -> str:
 
 
 def _compression(value: object) -> object:
-    """`true` is the algorithm that all servers with compression support."""
+    """`true` is the algorithm that most servers with compression support."""
     if value is True:
         return "zlib"
-    if value not in (None, False, "zlib", "zstd"):
-        raise ValueError(f'expected true, false, "zlib" or "zstd"; found {value!r}')
+    if value not in (None, False, "lz4", "zlib", "zstd"):
+        raise ValueError(f'expected true, false, "lz4", "zlib" or "zstd"; found {value!r}')
     return value
 
 

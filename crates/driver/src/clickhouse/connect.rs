@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use record::ServerTarget;
 use wire_clickhouse::backend::{Hello, Packet, packet};
-use wire_clickhouse::frontend;
+use wire_clickhouse::{Compression, Method, frontend};
 
 use super::error::server_error;
 use super::session::ClickhouseSession;
 use crate::connect_error::ConnectError;
 use crate::dial::{Attempt, Dialled, address_of, endpoint_of};
 use crate::error::{ProtocolError, ServerError};
+use crate::packing::Packing;
 use crate::peer::Peer;
 use crate::transport::Opened;
 
@@ -20,6 +21,8 @@ const GREETING: &str = "its answer to our Hello";
 const DEFAULT_USER: &str = "default";
 /// The server's error where a user needs a password.
 const REQUIRED_PASSWORD: i64 = 194;
+/// The setting that says how the server packs blocks.
+const METHOD: &str = "network_compression_method";
 /// The first revision of the protocol that has all that is sent here.
 const REVISION_MIN: u64 = wire_clickhouse::REVISION;
 
@@ -32,9 +35,12 @@ pub(crate) fn connect<'a>(
 ) -> Result<Opened<ClickhouseSession>, ConnectError> {
     let endpoint = endpoint_of(target, ordinal)?;
     let unsupported = |what| ConnectError::Unsupported { address: address_of(endpoint), what };
-    if let Some(kind) = &target.compression {
-        return Err(unsupported(format!("compression `{kind}` of its blocks is not supported")));
-    }
+    let wished = target.compression.as_deref().map(|name| {
+        Method::named(name).ok_or_else(|| {
+            unsupported(format!("compression `{name}` is not supported; `lz4` and `zstd` are"))
+        })
+    });
+    let compression = wished.transpose()?;
     let attempt = Attempt { endpoint, limit, expected: Peer::Clickhouse, tell };
     let mut wire = Dialled::open(attempt, GREETING)?;
     wire.encrypt_from_start(target, endpoint)?;
@@ -66,11 +72,16 @@ pub(crate) fn connect<'a>(
              {REVISION_MIN} and newer are supported (18.12)"
         )));
     }
-    if !target.session.is_empty() {
-        set_session(&target.session, &mut wire)?;
+    // The server's own blocks are packed by a setting; its default may be another method.
+    let method = |method: Method| (METHOD.to_owned(), method.name().to_owned());
+    let settings: Vec<_> =
+        compression.map(method).into_iter().chain(target.session.iter().cloned()).collect();
+    if !settings.is_empty() {
+        set_session(&settings, &mut wire)?;
     }
-    let session = ClickhouseSession::new(utc);
-    Ok(Opened { session, transport: wire.finish(None)?, server_version })
+    let session = ClickhouseSession::new(utc, compression.is_some());
+    let packing = compression.map(Compression::new).map(Packing::Clickhouse);
+    Ok(Opened { session, transport: wire.finish(packing)?, server_version })
 }
 
 fn is_utc(timezone: &[u8]) -> bool {

@@ -13,6 +13,10 @@ use crate::scanned::Scanned;
 /// The server's code for a packet that it does not expect.
 const UNEXPECTED_PACKET: i32 = 101;
 
+/// Codes of what the server refuses before it reads the end of the client's data: what it can't
+/// parse or is too large, too many queries, a quota.
+const EARLY: [i32; 5] = [62, 167, 168, 201, 202];
+
 /// The reply expected.
 #[derive(Debug, Default)]
 enum Expect {
@@ -42,10 +46,12 @@ pub(super) struct Scan {
     reply: Reply,
     /// The server reads and writes times in UTC.
     utc: bool,
+    /// Blocks are compressed: the bytes of one that the server has not read may be any packets.
+    packed: bool,
 }
 
 impl Scan {
-    pub fn new(utc: bool) -> Self {
+    pub fn new(utc: bool, packed: bool) -> Self {
         Self {
             expect: Expect::Nothing,
             scanned: Scanned::default(),
@@ -53,6 +59,7 @@ impl Scan {
             in_block: false,
             reply: Reply::default(),
             utc,
+            packed,
         }
     }
 
@@ -150,9 +157,9 @@ impl Scan {
                     error.closes = true;
                 }
             }
-            Expect::Nothing => {
-                let error = ServerError { closes: true, ..server_error(exception) };
-                self.reply.error = Some(Box::new(error));
+            Expect::Nothing => self.reply.error = Some(closing(exception)),
+            _ if self.packed && EARLY.contains(&exception.code) => {
+                self.reply.error = Some(closing(exception));
             }
             _ => {
                 self.reply.error = Some(Box::new(server_error(exception)));
@@ -217,4 +224,9 @@ impl Scan {
         reply.class = Some(class);
         Progress::Done { reply, consumed }
     }
+}
+
+/// An error after which the connection is of no use.
+fn closing(exception: Exception<'_>) -> Box<ServerError> {
+    Box::new(ServerError { closes: true, ..server_error(exception) })
 }

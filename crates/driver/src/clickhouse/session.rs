@@ -27,11 +27,12 @@ pub struct ClickhouseSession {
 }
 
 impl ClickhouseSession {
-    /// A session that is idle. `utc`: the server's time zone is UTC.
-    pub(crate) fn new(utc: bool) -> Self {
+    /// A session that is idle. `utc`: the server's time zone is UTC; `packed`: blocks are
+    /// compressed.
+    pub(crate) fn new(utc: bool, packed: bool) -> Self {
         Self {
             statements: Statements::default(),
-            scan: Scan::new(utc),
+            scan: Scan::new(utc, packed),
             text: Vec::new(),
             reading: RefCell::default(),
         }

@@ -12,6 +12,7 @@ use super::session::MysqlSession;
 use crate::connect_error::{ConnectError, NO_TLS};
 use crate::dial::{Attempt, Dialled, address_of, endpoint_of, tls_host};
 use crate::error::ProtocolError;
+use crate::packing::Packing;
 use crate::peer::Peer;
 use crate::transport::Opened;
 
@@ -63,7 +64,7 @@ pub(crate) fn connect<'a>(
     let session = MysqlSession::new(target.prepared_statements, agreed);
     Ok(Opened {
         session,
-        transport: wire.finish(agreed.compression.map(Compression::new))?,
+        transport: wire.finish(agreed.compression.map(Compression::new).map(Packing::Mysql))?,
         server_version: handshake.server_version().to_owned(),
     })
 }

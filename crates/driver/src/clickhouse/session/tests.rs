@@ -29,7 +29,7 @@ fn exception(code: u8, message: &str) -> Vec<u8> {
 }
 
 fn asked(sql: &str) -> ClickhouseSession {
-    let mut session = ClickhouseSession::new(true);
+    let mut session = ClickhouseSession::new(true, false);
     session.query(sql.as_bytes(), &mut Vec::new()).unwrap();
     session
 }
@@ -111,7 +111,7 @@ fn a_reply_is_the_same_however_it_is_cut() {
 
 #[test]
 fn an_insert_sends_its_rows_when_the_server_has_named_the_columns() {
-    let mut session = ClickhouseSession::new(true);
+    let mut session = ClickhouseSession::new(true, false);
     let mut out = Vec::new();
     session.query(b"INSERT INTO t (a, b) VALUES (1, 'x'), (2, NULL)", &mut out).unwrap();
     let sent = b"\x1bINSERT INTO t (a, b) VALUES\x02\0\0\0\0";
@@ -184,8 +184,20 @@ fn what_the_server_had_not_read_when_it_refused_is_refused_before_the_ping_is_an
 }
 
 #[test]
+fn a_compressed_block_that_the_server_has_not_read_ends_the_connection() {
+    let mut session = ClickhouseSession::new(true, true);
+    session.query(b"SELEC", &mut Vec::new()).unwrap();
+    let error = done(&mut session, &exception(62, "no")).error.unwrap();
+    assert_eq!((error.number, error.closes), (62, true));
+
+    let mut session = ClickhouseSession::new(true, true);
+    session.query(b"SELECT * FROM absent", &mut Vec::new()).unwrap();
+    assert!(!failed(&mut session, &exception(60, "no")).closes);
+}
+
+#[test]
 fn a_prepared_statement_is_text_with_its_values() {
-    let mut session = ClickhouseSession::new(true);
+    let mut session = ClickhouseSession::new(true, false);
     let id = session.prepare(b"SELECT c FROM t WHERE id=? AND k=?");
     let mut out = Vec::new();
     let values = [Value::Int(-7), Value::Bytes(b"it's")];

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dbdyno.errors import ServerError
-from dbdyno.servers.databases.clickhouse.program import PROGRAM
+from dbdyno.servers.databases.clickhouse.program import COMPRESSIONS, PROGRAM
 from dbdyno.servers.kind import Kind
 from dbdyno.servers.protocol import (
     Connection,
@@ -65,10 +65,11 @@ def _open(spec: ServerSpec, folder: Path) -> Server:
 
 def _refuses(provision: Provision, wish: Connection) -> str | None:
     """Why such connections are impossible."""
-    if wish.get("compression"):
-        return "compression of ClickHouse's blocks is not supported; MySQL and MariaDB have it"
-    if wish.get("tls"):
-        return "ClickHouse by TLS is not supported here; PostgreSQL, MySQL and Valkey are"
+    if wish.get("compression") not in (None, False, *COMPRESSIONS):
+        return (
+            "ClickHouse compresses blocks by lz4 or zstd, and not by zlib, which is what "
+            '`compression = true` means: say `compression = "lz4"`'
+        )
     if wish.get("transport") == "unix" and provision.source is not Source.URL:
         return "ClickHouse listens on no Unix socket: leave the transport out, or name `tcp`"
     return None
@@ -81,6 +82,6 @@ KIND = Kind(
     installed=_installed,
     installed_at=_installed_at,
     debian_package=PROGRAM,
-    url_schemes=("clickhouse",),
+    url_schemes=("clickhouse", "clickhouses"),
     refuses=_refuses,
 )

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from urllib.parse import unquote, urlsplit
 
 from dbdyno.errors import ServerError
 from dbdyno.model.session import SampledSession
 from dbdyno.servers.contents import Contents
 from dbdyno.servers.databases.clickhouse import query
+from dbdyno.servers.databases.clickhouse.program import COMPRESSIONS
 from dbdyno.servers.databases.clickhouse.session import ClickhouseSession, Place
-from dbdyno.servers.nodes.address import parameters_of, port_of
+from dbdyno.servers.nodes.address import parameters_of, port_of, target_at, tls_context
 from dbdyno.servers.nodes.running import ANSWER_LIMIT_S, RunningServer
 from dbdyno.servers.protocol import Capacity, ServerSpec, Transport
 
-_PARAMETERS = frozenset({"http_port"})
+_PARAMETERS = frozenset({"ca", "certificate", "compression", "http_port", "key"})
+_PORTS = {"clickhouse": (9000, "8123"), "clickhouses": (9440, "8443")}
+"""Native and HTTP port where the URL names none, by its scheme."""
 
 
 class RunningClickhouse(RunningServer):
     """The server behind `clickhouse://user:password@host:9000/database?http_port=8123`: the
-    engine loads it at its native port, the lab asks it at its HTTP port."""
+    engine loads it at its native port, the lab asks it at its HTTP port. `clickhouses`: both by
+    TLS."""
 
     _session: ClickhouseSession
 
@@ -28,19 +33,27 @@ class RunningClickhouse(RunningServer):
         assert provision.url is not None, "a provision by URL has one"
         super().__init__(provision.url, spec, "clickhouse@system")
         parts = urlsplit(provision.url)
-        http_port = parameters_of(parts.query, _PARAMETERS, "ClickHouse").get("http_port", "8123")
+        given = self._given = parameters_of(parts.query, _PARAMETERS, "ClickHouse")
+        native_port, http_port = _PORTS[parts.scheme]
+        http_port = given.get("http_port", http_port)
+        if given.get("compression", "lz4") not in COMPRESSIONS:
+            raise ServerError(
+                f"the server's URL has `compression={given['compression']}`",
+                hint=f"expected one of {', '.join(COMPRESSIONS)}",
+            )
         if not http_port.isdecimal():
             raise ServerError(
                 f"the server's URL has `http_port={http_port}`, which is no port",
                 hint="expected `clickhouse://user:password@host:9000/database?http_port=8123`",
             )
-        self._port = port_of(parts, 9000)
+        self._port = port_of(parts, native_port)
         self._place = Place(
             host=parts.hostname or "127.0.0.1",
             port=int(http_port),
             user=unquote(parts.username or ""),
             password=unquote(parts.password or ""),
             database=parts.path.strip("/") or "default",
+            tls=tls_context(given) if parts.scheme == "clickhouses" else None,
             limit_s=ANSWER_LIMIT_S,
         )
         self._session = ClickhouseSession(self._place)
@@ -54,12 +67,10 @@ class RunningClickhouse(RunningServer):
     def target(self, transport: Transport | None = None) -> Mapping[str, object]:
         """Its native port; the URL itself decides `transport`."""
         place = self._place
-        target: dict[str, object] = {
-            "driver": "clickhouse",
-            "endpoints": [{"tcp": {"host": place.host, "port": self._port}}],
-            "user": place.user,
-            "database": place.database,
-        }
+        target = target_at(replace(place, port=self._port), self._given)
+        target |= {"driver": "clickhouse", "database": place.database}
+        if compression := self._given.get("compression"):
+            target["compression"] = compression
         if place.password:
             target["password"] = place.password
         return self._with_settings(target)

@@ -30,6 +30,7 @@ _RESERVED = frozenset(
         "logger",
         "path",
         "tcp_port",
+        "tcp_port_secure",
         "timezone",
         "tmp_path",
         "users_config",
@@ -85,11 +86,12 @@ class ClickhouseServer(OwnServer):
         self._take_port()
         self._http_port = self._http_port or free_port()
         server, queries = split(self._spec.settings)
+        files = self._secured(self._folder)
         ours = {
             "logger.level": "warning",
             "logger.console": "1",
             "listen_host": self._address,
-            "tcp_port": str(self._port),
+            "tcp_port_secure" if files else "tcp_port": str(self._port),
             "http_port": str(self._http_port),
             "path": f"{self._data}/",
             "tmp_path": f"{self._data}/tmp/",
@@ -103,6 +105,12 @@ class ClickhouseServer(OwnServer):
             "max_connections": str(_CONNECTIONS),
             "max_concurrent_queries": str(_CONNECTIONS),
         }
+        if files:
+            ours |= {
+                "openSSL.server.certificateFile": str(files["certificate"]),
+                "openSSL.server.privateKeyFile": str(files["key"]),
+                "openSSL.server.verificationMode": "none",
+            }
         user = f"users.{ROLE}."
         profile = {f"profiles.default.{name}": value for name, value in queries.items()}
         users = {
@@ -139,8 +147,9 @@ class ClickhouseServer(OwnServer):
         )
 
     def target(self, transport: Transport | None = None) -> Mapping[str, object]:
-        """Its native port at its address."""
-        return super().target("tcp")
+        """Its native port at its address, which has TLS or none for all who come."""
+        target = super().target("tcp")
+        return {**target, "tls": {"mode": "require"}} if self._spec.tls else target
 
     def facts(self) -> Mapping[str, object]:
         """Facts about the package, the program and the running server."""

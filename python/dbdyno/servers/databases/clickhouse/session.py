@@ -74,7 +74,7 @@ class ClickhouseSession:
         headers = {"X-ClickHouse-User": place.user or "default"}
         if place.password:
             headers["X-ClickHouse-Key"] = place.password
-        connection = http.client.HTTPConnection(place.host, place.port, timeout=place.limit_s)
+        connection = self._opened()
         try:
             connection.request(
                 "POST", f"/?{urlencode(query)}", body=statement.encode(), headers=headers
@@ -89,6 +89,14 @@ class ClickhouseSession:
         if answer.status != http.client.OK:
             raise self._refusal(text.decode(errors="replace").strip())
         return text
+
+    def _opened(self) -> http.client.HTTPConnection:
+        place = self.place
+        if place.tls is None:
+            return http.client.HTTPConnection(place.host, place.port, timeout=place.limit_s)
+        return http.client.HTTPSConnection(
+            place.host, place.port, timeout=place.limit_s, context=place.tls
+        )
 
     def _refusal(self, words: str) -> ServerError:
         code = words.removeprefix("Code: ").partition(",")[0].partition(".")[0]

@@ -1,0 +1,8 @@
+//! Fuzzes the compressed blocks of ClickHouse.
+#![no_main]
+
+#[path = "../targets.rs"]
+#[allow(dead_code, reason = "each program that has this uses its own part of it")]
+mod targets;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| targets::clickhouse_compression(data));
