@@ -130,7 +130,7 @@ DONE = "all 6 runs are complete."
         ),
         (
             replace(PAIR, levels=("delete", "wal"), factors=FOUR.factors),
-            f"journal=memory and journal=off; {DONE}",
+            f"journal memory and off; {DONE}",
         ),
         (
             replace(
@@ -138,7 +138,13 @@ DONE = "all 6 runs are complete."
                 levels=("delete", "wal"),
                 factors={"journal": ("delete", "wal", "memory", "off", "truncate")},
             ),
-            f"three levels of journal; {DONE}",
+            f"journal memory, off and truncate; {DONE}",
+        ),
+        (
+            replace(
+                PAIR, levels=("delete", "wal"), factors={"journal": ("delete", "wal", *"abcdefg")}
+            ),
+            f"journal a, b, c, d and three more; {DONE}",
         ),
     ],
 )
@@ -153,9 +159,28 @@ def test_a_scale_below_the_study_s_own_is_not_the_study_in_full(tmp_path: Path) 
     analysis = replace(analysis, material=replace(analysis.material, study=small))
 
     assert absent_words(analysis) == (
-        f"the full study (this is scale small, without journal=memory and journal=off); {DONE}"
+        f"the full study (scale small, without journal memory and off); {DONE}"
     )
     assert measured_words(analysis)[-1] == "scale small"
+
+
+SMALL = """
+[scale.small]
+workload.options = { rows = 10 }
+factor.journal.wal.host.network.rate = "1 Mbit/s"
+load = { clients = [4], measure = "1 s" }
+"""
+
+
+def test_what_a_scale_has_otherwise_is_said(tmp_path: Path) -> None:
+    analysis = analysed(tmp_path, PAIR)
+    study = analysis.material.study
+    small = replace(study, scale="small", scales=("paper", "small"), text=study.text + SMALL)
+    analysis = replace(analysis, material=replace(analysis.material, study=small))
+
+    assert absent_words(analysis) == (
+        f"the full study (scale small has other amounts of data, loads and times); {DONE}"
+    )
 
 
 def test_whether_it_may_be_published_and_who_is_to_be_asked(tmp_path: Path) -> None:
@@ -179,7 +204,7 @@ def test_whether_it_may_be_published_and_who_is_to_be_asked(tmp_path: Path) -> N
         (PAIR, "sure which is better (95\u202f%): only three repeats"),
         (replace(PAIR, noise=0.5), "not sure: only three repeats"),
         (replace(PAIR, blocks=1), "not sure: one repeat"),
-        (FOUR, "partly sure (95\u202f%): only three repeats"),
+        (FOUR, "sure (95\u202f%), but for what can't be told: only three repeats"),
         (replace(FOUR, lines=WAL), "sure which is better (95\u202f%): only three repeats"),
         (replace(PAIR, baseline={}), "only three repeats"),
         (replace(PAIR, baseline={}, blocks=1), "not sure: only one repeat"),

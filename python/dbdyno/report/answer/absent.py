@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from dbdyno.model import Study
 from dbdyno.report.analysis.analyse import Analysis
@@ -14,8 +15,15 @@ from dbdyno.report.material.imported import imports, not_known
 from dbdyno.report.terms.everyday import number_word
 from dbdyno.report.terms.wording import enumerated
 
-MOST_NAMED = 2
-"""Levels of a factor that are named."""
+MOST_NAMED = 6
+"""Levels of a factor that are named; of more, `NAMED_OF_MORE` are."""
+NAMED_OF_MORE = 4
+
+_OF_THE_LOAD = {
+    "loads": ("clients", "arrival", "find_max"),
+    "times": ("warm_up", "measure", "events"),
+}
+"""What a scale may change of the load, in words → keys of `[load]` that change it."""
 
 
 def absent_words(analysis: Analysis) -> str:
@@ -39,9 +47,12 @@ def _lacks(analysis: Analysis) -> Iterator[str]:
     if analysis.material.left_out:
         yield "what this machine can't run (see above)"
     study = analysis.material.study
-    levels = enumerated(list(_left_out(study, analysis)))
+    levels = "; ".join(_left_out(study, analysis))
     if study.scale != study.scales[0]:
-        yield f"the full study (this is scale {study.scale}{levels and f', without {levels}'})"
+        changes = enumerated(list(_changed_by_scale(study)))
+        other = f" has other {changes}" if changes else ""
+        without = f", without {levels}" if levels else ""
+        yield f"the full study (scale {study.scale}{other}{without})"
     elif levels:
         yield levels
     if fewest_blocks(analysis) == 1 and not analysis.metric.of_trials:
@@ -53,18 +64,41 @@ def _left_out(study: Study, analysis: Analysis) -> Iterator[str]:
     run = {(name, level) for cell in analysis.cells for name, level in cell.levels.items()}
     for name, levels in _declared(study).items():
         left = [level for level in levels if (name, level) not in run]
-        if 0 < len(left) <= MOST_NAMED:
-            yield from (f"{name}={level}" for level in left)
+        if len(left) == 1:
+            yield f"{name}={left[0]}"
+        elif 0 < len(left) <= MOST_NAMED:
+            yield f"{name} {enumerated(left)}"
         elif left:
-            yield f"{number_word(len(left))} levels of {name}"
+            named, more = left[:NAMED_OF_MORE], len(left) - NAMED_OF_MORE
+            yield f"{name} {enumerated([*named, f'{number_word(more)} more'])}"
+
+
+def _changed_by_scale(study: Study) -> Iterator[str]:
+    """What the study's scale has otherwise than its full one, as far as a reader asks for it."""
+    scale = _document(study).get("scale", {}).get(study.scale, {})
+    if "options" in _keys(scale):
+        yield "amounts of data"
+    load = set(_keys(scale.get("load")))
+    yield from (words for words, changing in _OF_THE_LOAD.items() if load.intersection(changing))
+
+
+def _keys(table: object) -> Iterator[str]:
+    if isinstance(table, dict):
+        for key, value in table.items():
+            yield from (key, *_keys(value))
 
 
 def _declared(study: Study) -> Mapping[str, Mapping[str, object]]:
     """Factor → its levels in the study's file; empty where it is none."""
-    try:
-        document = tomllib.loads(study.text)
-    except tomllib.TOMLDecodeError:
-        return {}
+    document = _document(study)
     factors = document.get("factor")
     tables = {"server": document.get("server"), **(factors if isinstance(factors, dict) else {})}
     return {name: table for name, table in tables.items() if isinstance(table, dict)}
+
+
+def _document(study: Study) -> dict[str, Any]:
+    """The study's file; empty where there is none."""
+    try:
+        return tomllib.loads(study.text)
+    except tomllib.TOMLDecodeError:
+        return {}

@@ -248,8 +248,8 @@ def _ranking(analysis: Analysis) -> Iterator[Wordings]:
         yield sentence_case(cell_sentence(ordered[0][1], analysis))
         if len(ordered[0][1].counted) == 1:
             yield "One repeat, so nothing shows how far another would differ."
-        if analysis.material.study.design.baseline:
-            yield _why_unjudged(analysis)
+        named = analysis.material.study.design.baseline
+        yield _why_unjudged(analysis) if named else "Nothing was compared."
         return
     best, worst = ordered[0][1], ordered[-1][1]
     first, last = ("Highest", "Lowest") if higher else ("Lowest", "Highest")
