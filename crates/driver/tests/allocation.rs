@@ -205,3 +205,34 @@ fn nonsense_costs_no_more_memory_than_its_own_size() {
     });
     outcome.unwrap();
 }
+
+/// A query's way out and its reply's way in, in two pieces, through ClickHouse's compression.
+#[test]
+fn compressed_blocks_are_unpacked_without_allocating() {
+    use wire_clickhouse::{Compression, Method, frame, frontend};
+    let (mut request, mut block, mut reply) = (Vec::new(), Vec::new(), vec![1, 0]);
+    frontend::query_with(|out| out.extend_from_slice(b"SELECT c FROM t"), &mut request);
+    frontend::block(1, 100, &mut block);
+    frontend::column(b"c", b"Nullable(UInt64)", &mut block);
+    block.resize(block.len() + 900, 7);
+    for method in [Method::Lz4, Method::Zstd] {
+        reply.truncate(2);
+        // The block's tag and name are in the reply already.
+        block[2..].chunks(300).for_each(|part| frame(method, part, &mut reply));
+        reply.push(5);
+        let mut compression = Compression::new(method);
+        let (mut out, mut plain) = (Vec::new(), Vec::new());
+        let mut once = || {
+            out.clear();
+            plain.clear();
+            compression.pack(&request, &mut out);
+            let (first, second) = reply.split_at(reply.len() / 2);
+            compression.unpack(first, &mut plain).unwrap();
+            compression.unpack(second, &mut plain).unwrap();
+            assert_eq!(plain.len(), block.len() + 1);
+        };
+        once();
+        once();
+        assert_eq!(allocated(once), 0, "{method:?}");
+    }
+}
