@@ -37,7 +37,9 @@ def read(readings: Readings) -> Mapping[tuple[str, str], float]:
 
 
 def test_clients_of_all_processes_are_counted(tmp_path: Path) -> None:
-    spec = ServerSpec(resolve("postgresql@system"), proxy=Wish("haproxy", processes=2))
+    spec = ServerSpec(
+        resolve("postgresql@system"), proxy=Wish("haproxy", version="3.0", processes=2)
+    )
     with nothing_left(), open_spec(spec, tmp_path) as server:
         server.start()
         readings = opened(server)
@@ -62,7 +64,7 @@ def test_clients_of_all_processes_are_counted(tmp_path: Path) -> None:
 
 
 def test_a_dead_server_is_called_down(tmp_path: Path) -> None:
-    wish = Wish("haproxy", settings={"inter": "100", "fall": "1", "rise": "1"})
+    wish = Wish("haproxy", version="3.0", settings={"inter": "100", "fall": "1", "rise": "1"})
     spec = ServerSpec(resolve("postgresql@system"), proxy=wish)
     with nothing_left(), open_spec(spec, tmp_path) as server:
         server.start()
