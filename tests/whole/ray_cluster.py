@@ -56,8 +56,10 @@ class RayCluster:
 
     def _is_engine(self, process: psutil.Process) -> bool:
         try:
-            return process.exe().startswith(str(self.folder)) and "run" in process.cmdline()
-        except psutil.Error:
+            # `psutil` remembers what a process was before its `exec`.
+            program = Path(f"/proc/{process.pid}/exe").readlink()
+            return program.is_relative_to(self.folder) and "run" in process.cmdline()
+        except (psutil.Error, OSError):
             return False
 
     def _below(self, host: str) -> Sequence[psutil.Process]:
@@ -89,9 +91,8 @@ def eventually(ask: Callable[[], _Answer]) -> _Answer:
 def _is_guard_of_host(process: psutil.Process) -> bool:
     """A guard whose package lies where Ray has unpacked it."""
     try:
-        return (
-            any("_ray_pkg_" in word for word in process.cmdline()) and "ray" not in process.name()
-        )
+        name = psutil.Process(process.pid).name()
+        return any("_ray_pkg_" in word for word in process.cmdline()) and "ray" not in name
     except psutil.Error:
         return False
 
