@@ -22,7 +22,8 @@ from dbdyno.setters.cgroup import find_hierarchy
 from dbdyno.setters.outfit import apply_all, missing_of_host
 from dbdyno.setters.setter import Scene
 
-LIMITS = {"limits": {"cpus": 0.5, "memory": "256 MB"}}
+LIMITS = {"limits": {"cpus": 0.1, "memory": "256 MB"}}
+"""So little that other programs hardly take a process more than the limit does."""
 
 VERSION_1 = {
     "proc/self/mountinfo": "30 1 0:26 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup "
@@ -112,10 +113,10 @@ def of_server(readings: Readings) -> float:
 def test_processor_time_is_that_of_the_kernels_account(
     tmp_path: Path, accounting: Sequence[Path]
 ) -> None:
-    """A process under half a processor: what the group used is what the process used, and what the
-    collector of processes reads of it."""
+    """A process under a tenth of a processor: what the group used is what the process used, and
+    what the collector of processes reads of it."""
     code = (
-        "import sys, time\nsys.stdin.readline()\nend = time.process_time() + 2\n"
+        "import sys, time\nsys.stdin.readline()\nend = time.process_time() + 1\n"
         "while time.process_time() < end: pass\nprint(flush=True)\nsys.stdin.readline()"
     )
     with Guarded() as guarded:
@@ -145,7 +146,7 @@ def test_processor_time_is_that_of_the_kernels_account(
 
     used_s = after["cpu_s"] - before["cpu_s"]
     assert read_s == pytest.approx(used_s, rel=0.02, abs=0)
-    assert used_s == pytest.approx(2, rel=0.02, abs=0)
+    assert used_s == pytest.approx(1, rel=0.03, abs=0)
     assert after["throttled_periods"] > before["throttled_periods"]
     # Beside other load a group that met its limit may have been let run again at once.
     assert after["throttled_s"] >= before["throttled_s"]

@@ -204,7 +204,7 @@ def test_whether_it_may_be_published_and_who_is_to_be_asked(tmp_path: Path) -> N
         (PAIR, "sure which is better (95\u202f%): only three repeats"),
         (replace(PAIR, noise=0.5), "not sure: only three repeats"),
         (replace(PAIR, blocks=1), "not sure: one repeat"),
-        (FOUR, "sure (95\u202f%), but for what can't be told: only three repeats"),
+        (FOUR, "sure (95\u202f%), but for each “can't tell”; only three repeats"),
         (replace(FOUR, lines=WAL), "sure which is better (95\u202f%): only three repeats"),
         (replace(PAIR, baseline={}), "only three repeats"),
         (replace(PAIR, baseline={}, blocks=1), "not sure: only one repeat"),

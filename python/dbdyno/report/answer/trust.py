@@ -111,7 +111,7 @@ def _how_sure(gate: Gate, analysis: Analysis) -> str:
     if not sure:
         return f"not sure: {words}"
     if len(sure) < len(verdicts):
-        return f"sure (95\u202f%), but for what can't be told: {words}"
+        return f"sure (95\u202f%), but for each “can't tell”; {words}"
     if _is_mean_alone(analysis):
         return f"sure (95\u202f%) of the average alone: {words}"
     if set(sure) == {Verdict.EQUIVALENT}:
