@@ -1,6 +1,7 @@
 """Writes the report of a study: its page, and its exports beside it."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -62,6 +63,7 @@ def write(
     pictures: bool = True,
     only_answer: bool = False,
     card_room: Callable[[str], tuple[int, int]] | None = None,
+    drawing: Drawing | None = None,
 ) -> Written:
     """Write the report of `study` to the HTML file `out` and its exports into a folder beside it.
 
@@ -69,10 +71,11 @@ def write(
     it is now, where its analysis is to be used; what was measured comes from the store. Without
     `pictures`, no chart is written as SVG and PNG, which takes most of a report's time; with
     `only_answer`, the first alone is. `card_room` says how wide and high a picture of the answer
-    beside these words may be, and makes `card.svg` of those proportions.
+    beside these words may be, and makes `card.svg` of those proportions. `drawing` draws for
+    several reports, which saves its start for all but the first.
     Raises `StoreError` if the study can't be read or the page can't be written.
     """
-    with Drawing(pictures=pictures) as drawing:
+    with Drawing(pictures=pictures) if drawing is None else nullcontext(drawing) as drawer:
         analysis = analyse(gather(store, study, asked=asked, every_sample=True))
         drawn = charts(analysis)
         page = out if out.suffix == ".html" else out / f"{study}.html"
@@ -81,8 +84,8 @@ def write(
             folder = page.with_suffix("")
             folder.mkdir(parents=True, exist_ok=True)
             room = card_room(first_answer(analysis).text)
-            drawing.picture(drawn[0], folder, name="card", room=room)
-        return _write(analysis, drawn, page, drawing, wanted=wanted)
+            drawer.picture(drawn[0], folder, name="card", room=room)
+        return _write(analysis, drawn, page, drawer, wanted=wanted)
 
 
 def _write(

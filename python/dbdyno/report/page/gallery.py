@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from dbdyno import __version__
 from dbdyno.errors import StoreError
 from dbdyno.report.answer.so_far import Effect
 from dbdyno.report.page.citation import store_digest
+from dbdyno.report.page.drawing import Drawing
 from dbdyno.report.page.gallery_page import Entry, Measure, gallery_page
 from dbdyno.report.page.publish import Face, Published, names_of, publish
 from dbdyno.report.page.redaction import Redaction
@@ -207,18 +209,34 @@ def _published(jobs: Sequence[_Job]) -> Iterator[Published | str]:
     """The page of each job, in their order, or why it can't be made."""
     processes = min(len(os.sched_getaffinity(0)), MOST_PROCESSES)
     if len(jobs) <= FEW or processes == 1:
-        yield from map(_publish, jobs)
+        for job in jobs:
+            yield _publish(job)
         return
     # Forked from a process with threads, a child may wait for a lock for ever.
     with ProcessPoolExecutor(min(processes, len(jobs)), get_context("spawn")) as pool:
-        yield from pool.map(_publish, jobs)
+        yield from pool.map(_publish_in_worker, jobs)
 
 
-def _publish(job: _Job) -> Published | str:
+def _publish(job: _Job, drawing: Drawing | None = None) -> Published | str:
+    source = job.source
     try:
-        return publish(job.source.store, job.source.name, url=job.address, pictures=False)
+        return publish(source.store, source.name, url=job.address, pictures=False, drawing=drawing)
     except StoreError as error:
         return error.message
+
+
+def _publish_in_worker(job: _Job) -> Published | str:
+    """By the drawing that the worker has for all its pages."""
+    made_page = _publish(job, _drawing_of_worker())
+    if isinstance(made_page, str):
+        _drawing_of_worker.cache_clear()  # What it was asked for may still come.
+    return made_page
+
+
+@cache
+def _drawing_of_worker() -> Drawing:
+    """It ends with this process, which holds the other end of its standard input."""
+    return Drawing()
 
 
 def _add_page(made: Gallery, page: str, made_page: Published) -> Face:

@@ -19,7 +19,7 @@ from dbdyno.model import Study
 from dbdyno.report.answer.so_far import Effect
 from dbdyno.report.page.card import HEIGHT, WIDTH, card_png, card_svg, picture_room
 from dbdyno.report.page.citation import Citation, store_digest
-from dbdyno.report.page.drawing import kept_script
+from dbdyno.report.page.drawing import Drawing, kept_script
 from dbdyno.report.page.redaction import Redaction, names_in
 from dbdyno.report.written import Written, write
 from dbdyno.store import Store
@@ -65,10 +65,17 @@ class Published:
     """What was taken out → how often."""
 
 
-def publish(store: Path, study: str, *, url: str = "", pictures: bool = True) -> Published:
+def publish(
+    store: Path,
+    study: str,
+    *,
+    url: str = "",
+    pictures: bool = True,
+    drawing: Drawing | None = None,
+) -> Published:
     """The page of a stored study; `url` is where it will be. Without `pictures` it holds none as
-    SVG and PNG, which takes half of the time; a browser draws its charts all the same.
-    Raises `StoreError`."""
+    SVG and PNG, which takes half of the time; a browser draws its charts all the same. `drawing`
+    draws for several pages. Raises `StoreError`."""
     stored = Store(store).study(study)
     asked, folder = stored.study, store / study
     redaction = Redaction(names_of(asked))
@@ -81,6 +88,7 @@ def publish(store: Path, study: str, *, url: str = "", pictures: bool = True) ->
             page,
             only_answer=not pictures,
             card_room=lambda answer: picture_room(uncounted(asked.question), uncounted(answer)),
+            drawing=drawing,
         )
         files = page.with_suffix("")
         html, script = page.read_text("utf-8"), kept_script()
