@@ -4,7 +4,7 @@
 //!
 //! Shared by the fuzz project and by `crates/driver/tests/fuzz.rs`, which runs them on stable Rust.
 
-use driver::{Form, Progress, Reply, RowCursor, Session, StatementId, Value};
+use driver::{Form, Progress, Reply, RowCursor, Session, StatementId, Tally, Value};
 use wire_mysql::{Algorithm, Compression, Wishes};
 
 /// Memory one input may ask for at once: one packed packet of MySQL's holds 16 MiB, and the buffer
@@ -206,10 +206,42 @@ pub fn resp_reply(data: &[u8]) {
     let (first, second) = bytes.split_at(usize::from(*cut).min(bytes.len()));
     let cut = answers_to_commands(*commands, &[first, second]);
     assert_eq!(whole, cut, "the same, however the bytes are cut");
+    let one_by_one = counted(*commands, bytes, false);
+    assert_eq!(counted(*commands, bytes, true), one_by_one, "the same, if passed together");
+}
+
+/// Statements in the replies to commands, errors among them, and what ended them.
+fn counted(commands: u8, bytes: &[u8], passing: bool) -> (Tally, u32, Option<String>) {
+    let mut session = asked(commands);
+    let (mut tally, mut errors, mut at) = (Tally::default(), 0, 0);
+    loop {
+        if passing {
+            at += session.pass_plain(&bytes[at..], &mut tally);
+        }
+        match session.feed(&bytes[at..]) {
+            Ok(Progress::Done { reply, consumed }) if consumed > 0 => {
+                at += consumed;
+                errors += u32::from(reply.error.is_some());
+                tally.reads += reply.tally.reads;
+                tally.writes += reply.tally.writes;
+                tally.other += reply.tally.other;
+            }
+            Ok(_) => return (tally, errors, None),
+            Err(error) => return (tally, errors, Some(error.to_string())),
+        }
+    }
 }
 
 /// As `answers`, to commands.
 fn answers_to_commands(commands: u8, pieces: &[&[u8]]) -> Vec<String> {
+    let read = |session: &mut Session, _: &Reply, bytes: &[u8], said: &mut Vec<String>| {
+        read_values(session, bytes, said);
+    };
+    replies(&mut asked(commands), pieces, read)
+}
+
+/// A session with commands under way.
+fn asked(commands: u8) -> Session {
     let mut out = Vec::new();
     let mut session = Session::unconnected_redis();
     session.pipelined(true);
@@ -217,13 +249,13 @@ fn answers_to_commands(commands: u8, pieces: &[&[u8]]) -> Vec<String> {
         0 => &[],
         1 => &[b"GET"],
         2 => &[b"MULTI", b"SET", b"GET", b"EXEC", b"GET"],
-        _ => &[b"GET", b"SET"],
+        _ => &[b"GET", b"SET", b"PING", b"GET"],
     };
     for name in names {
         let sent = session.command([Value::Bytes(name)].into_iter(), &mut out);
         assert!(sent.is_ok(), "{sent:?}");
     }
-    replies(&mut session, pieces, |session, _, bytes, said| read_values(session, bytes, said))
+    session
 }
 
 /// All values of a reply to a command.

@@ -75,9 +75,17 @@ sysbench.cmdline.commands = {
   cleanup = { drop_keys, sysbench.cmdline.PARALLEL_COMMAND },
 }
 
+-- In a pipeline the client doesn't wait for each command, and keys need not become strings of
+-- Lua's, which are looked up among all others and collected again.
+local key_text = require("string.buffer").new(16)
+
+local function text_of(number)
+  return key_text:reset():putf("key:%012d", number - 1)
+end
+
 -- Looked up once, since every command needs them.
 local con, of_size, keys, reads, pipeline, expire, must_find
-local pipelined, draw, uniform, string_of
+local pipelined, draw, uniform, string_of, key_of
 
 function thread_init()
   check_options()
@@ -85,6 +93,7 @@ function thread_init()
   con, of_size = dbdyno.keys.connect(), pattern()
   keys, reads, pipeline, expire = opt.keys, opt.reads, opt.pipeline, opt.expire
   must_find = pipeline == 1 and not opt.misses and opt.db_driver == "redis"
+  key_of = pipeline == 1 and name_of or text_of
   pipelined, draw, uniform, string_of = dbdyno.pipeline, rand.default, rand.uniform, rand.string
 end
 
@@ -105,7 +114,7 @@ local function write(key)
 end
 
 local function step()
-  local key = name_of(draw(1, keys))
+  local key = key_of(draw(1, keys))
   if reads == 100 or uniform(1, 100) <= reads then
     read(key)
   else

@@ -49,6 +49,11 @@ impl Tally {
             Class::Other => self.other += 1,
         }
     }
+
+    /// All of them.
+    pub fn sum(&self) -> u32 {
+        self.reads + self.writes + self.other
+    }
 }
 
 /// A complete reply to one request. Protocol messages without a statement (Parse, Close, Sync) have

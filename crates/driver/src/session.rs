@@ -11,7 +11,7 @@ use crate::null::NullSession;
 use crate::over::Over;
 use crate::postgres::PostgresSession;
 use crate::redis::RedisSession;
-use crate::reply::{Item, Progress, Reply, RowCursor, Sent, StatementId};
+use crate::reply::{Item, Progress, Reply, RowCursor, Sent, StatementId, Tally};
 use crate::scripted::ScriptedSession;
 use crate::sqlite::SqliteSession;
 use crate::value::Value;
@@ -300,6 +300,17 @@ impl Session {
             Self::Redis(session) => session.feed(buffer),
             Self::Mongodb(session) => session.feed(buffer),
             Self::Clickhouse(session) => session.feed(buffer),
+        }
+    }
+
+    /// Passes replies of a pipeline at the front of `buffer`, all but the last outstanding, which
+    /// only say that a statement each succeeded: adds them to `tally` and returns their size. What
+    /// follows is for [`Session::feed`], and with some protocols everything.
+    #[inline]
+    pub fn pass_plain(&mut self, buffer: &[u8], tally: &mut Tally) -> usize {
+        match self {
+            Self::Redis(session) => session.pass_plain(buffer, tally),
+            _ => 0,
         }
     }
 

@@ -87,6 +87,11 @@ impl Distribution {
 
     /// Records the same time `count` times.
     pub fn record_many(&mut self, ns: u64, count: u64) {
+        let filled = self.histogram.as_ref().is_some_and(|histogram| !histogram.is_empty());
+        if !filled && count <= (RECENT - self.recent.len()) as u64 {
+            // So few need no histogram yet.
+            return (0..count).for_each(|_| self.record(ns));
+        }
         if ns > HIGHEST_NS {
             self.out_of_range += count;
         }
@@ -230,6 +235,21 @@ mod tests {
             let expected = values[rank - 1] as f64;
             let found = distribution.percentile(percentile).unwrap() as f64;
             prop_assert!((found - expected).abs() <= expected * error + 1.0, "{found} {expected}");
+        }
+
+        #[test]
+        #[cfg_attr(miri, ignore = "walks through whole histograms again and again")]
+        fn many_at_once_are_as_many_one_by_one(
+            runs in prop::collection::vec((0u64..2 * HIGHEST_NS, 0u64..RECENT as u64), 0..20),
+        ) {
+            let (mut at_once, mut one_by_one) = (Distribution::default(), Distribution::default());
+            for (value, count) in &runs {
+                at_once.record_many(*value, *count);
+                (0..*count).for_each(|_| one_by_one.record(*value));
+            }
+            prop_assert_eq!(at_once.count(), one_by_one.count());
+            prop_assert_eq!(at_once.out_of_range(), one_by_one.out_of_range());
+            prop_assert_eq!(at_once.encode().unwrap(), one_by_one.encode().unwrap());
         }
 
         #[test]

@@ -37,6 +37,12 @@ impl Times {
         self.response.record(wait_ns.saturating_add(service_ns));
     }
 
+    fn record_many(&mut self, wait_ns: u64, service_ns: u64, count: u64) {
+        self.wait.record_many(wait_ns, count);
+        self.service.record_many(service_ns, count);
+        self.response.record_many(wait_ns.saturating_add(service_ns), count);
+    }
+
     fn merge(&mut self, other: &Self) {
         self.wait.merge(&other.wait);
         self.service.merge(&other.service);
@@ -118,11 +124,26 @@ impl Recorder {
         self.statements[class as usize].record(wait_ns, service_ns);
     }
 
+    /// `count` statements that ended together; `wait_ns`: `None` without intended starts.
+    pub fn statements(&mut self, of: StatementClass, wait_ns: Option<u64>, ns: u64, count: u64) {
+        let times = &mut self.statements[of as usize];
+        match wait_ns {
+            None => times.service.record_many(ns, count),
+            Some(wait_ns) => times.record_many(wait_ns, ns, count),
+        }
+    }
+
     /// Records how long a statement lay queued before it was sent, and its reply unread at most.
     #[inline]
     pub fn on_the_way(&mut self, queued_ns: u64, unread_ns: u64) {
         self.queued.record(queued_ns);
         self.unread.record(unread_ns);
+    }
+
+    /// [`Self::on_the_way`] of `count` statements.
+    pub fn many_on_the_way(&mut self, queued_ns: u64, unread_ns: u64, count: u64) {
+        self.queued.record_many(queued_ns, count);
+        self.unread.record_many(unread_ns, count);
     }
 
     /// Counts a failed statement.
@@ -140,17 +161,17 @@ impl Recorder {
     #[inline]
     pub fn closed_event(&mut self, label: usize, service_ns: u64) {
         self.counters.events += 1;
-        self.times(label).service.record(service_ns);
+        of(&mut self.events, label).service.record(service_ns);
     }
 
     /// Counts a completed open-loop event.
     #[inline]
     pub fn open_event(&mut self, label: usize, wait_ns: u64, service_ns: u64) {
         self.counters.events += 1;
-        self.times(label).record(wait_ns, service_ns);
+        of(&mut self.events, label).record(wait_ns, service_ns);
     }
 
-    /// Counts a completed event whose time is not part of the window.
+    /// An event whose time is not part of the window.
     pub fn foreign_event(&mut self, label: usize, wait_ns: u64, service_ns: u64) {
         self.counters.events += 1;
         of(&mut self.foreign, label).record(wait_ns, service_ns);
@@ -177,11 +198,6 @@ impl Recorder {
         let times = of(&mut self.censored, label);
         times.wait.record_many(wait_ns, count);
         times.response.record_many(wait_ns, count);
-    }
-
-    #[inline]
-    fn times(&mut self, label: usize) -> &mut Times {
-        of(&mut self.events, label)
     }
 
     /// Adds another recorder: another shard's of the same interval, or a later interval's. The

@@ -2,10 +2,12 @@
 
 use std::collections::VecDeque;
 
+use reactor::SILENT_SEND_MAX;
+
 use crate::outcome::Failed;
 
 /// A connection's pipeline, from begin to end.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Pipeline {
     /// Statements in flight at once, at most.
     pub(crate) depth: usize,
@@ -23,16 +25,16 @@ pub(crate) struct Pipeline {
 }
 
 impl Pipeline {
-    pub(crate) fn new(depth: usize) -> Self {
-        let under_way = VecDeque::with_capacity(depth);
-        Self {
-            depth,
-            requests: Vec::new(),
-            under_way,
-            begun: 0,
-            failed: None,
-            redirected: VecDeque::new(),
-        }
+    /// Begins anew; the memory is used again, except for requests beyond the usual.
+    pub(crate) fn begin(&mut self, depth: usize) {
+        self.depth = depth;
+        self.requests.clear();
+        self.requests.shrink_to(SILENT_SEND_MAX);
+        self.under_way.clear();
+        self.under_way.reserve(depth);
+        self.begun = 0;
+        self.failed = None;
+        self.redirected.clear();
     }
 
     /// Nothing is queued or in flight.

@@ -1,9 +1,9 @@
 //! Counts requests and replies: what a finished statement gives the script, and what the error
 //! policy makes of an error.
 
-use driver::{Class, ProtocolError, Reply, Sent, ServerError, Traits};
+use driver::{Class, ProtocolError, Reply, Sent, ServerError, Tally, Traits};
 use engine::ShardView;
-use measure::StatementClass;
+use measure::{Counters, StatementClass};
 use reactor::SILENT_SEND_MAX;
 use record::{ErrorAction, FatalKind};
 
@@ -20,6 +20,13 @@ pub(crate) fn class(class: Class) -> StatementClass {
         Class::Write => StatementClass::Write,
         Class::Other => StatementClass::Other,
     }
+}
+
+#[inline]
+fn add(tally: Tally, counters: &mut Counters) {
+    counters.reads += u64::from(tally.reads);
+    counters.writes += u64::from(tally.writes);
+    counters.other += u64::from(tally.other);
 }
 
 /// Leaves it to the script to ask the other node.
@@ -96,14 +103,36 @@ impl Runtime {
         self.reactor.is_none() && view.control().abandoned()
     }
 
+    /// Counts replies to statements of a pipeline, read at once, that all succeeded.
+    pub(crate) fn count_plain(&mut self, view: &mut ShardView, index: u32, tally: Tally, now: u64) {
+        let any_open = view.any_open();
+        let recorder = self.recorder(view, index);
+        add(tally, &mut recorder.counters);
+        let Some(slot) = self.slots.get(index) else { return };
+        let (Some(token), Some(reactor)) = (slot.token, &mut self.reactor) else { return };
+        let start_ns = reactor.given_ns(token);
+        let queued = start_ns.saturating_sub(slot.ready_ns);
+        let unread = now.saturating_sub(self.polled.unread_since_ns());
+        recorder.many_on_the_way(queued, unread, u64::from(tally.sum()));
+        let service = now.saturating_sub(start_ns);
+        let event = self.clients[slot.client as usize].event;
+        let wait = event.map_or(0, |event| event.start_ns.saturating_sub(event.intended_ns));
+        let wait = any_open.then_some(wait + queued);
+        for (of, count) in
+            [(Class::Read, tally.reads), (Class::Write, tally.writes), (Class::Other, tally.other)]
+        {
+            if count > 0 {
+                recorder.statements(class(of), wait, service, u64::from(count));
+            }
+        }
+    }
+
     /// Counts a reply's statements and, if it succeeded, its times.
     #[inline]
     pub(crate) fn count(&mut self, view: &mut ShardView, index: u32, reply: &Reply, now: u64) {
         let any_open = view.any_open();
         let recorder = self.recorder(view, index);
-        recorder.counters.reads += u64::from(reply.tally.reads);
-        recorder.counters.writes += u64::from(reply.tally.writes);
-        recorder.counters.other += u64::from(reply.tally.other);
+        add(reply.tally, &mut recorder.counters);
         let Some(slot) = self.slots.get(index) else { return };
         if !slot.sent {
             return;

@@ -1,6 +1,6 @@
 //! From received bytes to conclusions.
 
-use driver::{Progress, ProtocolError};
+use driver::{Progress, ProtocolError, Tally};
 use engine::{Failure, ShardView};
 use reactor::{Chunk, Event, EventKind, SILENT_SEND_MAX, Token};
 
@@ -188,12 +188,19 @@ impl Runtime {
         }
         let whole = if input.is_empty() { bytes } else { &input };
         let mut at = 0;
+        // All that is read at once is answered at the same time.
+        let now = view.now();
         let conclusion = loop {
             let Some(slot) = self.slot(index).filter(|slot| !slot.sending) else { break None };
+            let mut plain = Tally::default();
+            at += slot.session.pass_plain(&whole[at..], &mut plain);
+            if plain.sum() > 0 {
+                self.land_plain(view, index, plain, now);
+            }
+            let Some(slot) = self.slot(index) else { break None };
             match slot.session.feed(&whole[at..]) {
                 Ok(Progress::Done { reply, consumed }) => {
                     at += consumed;
-                    let now = view.now();
                     if let Some(conclusion) = self.land(view, index, reply, now) {
                         break Some(conclusion);
                     }

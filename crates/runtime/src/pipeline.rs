@@ -4,12 +4,11 @@
 //! and their replies counted one by one. The client continues when the last reply is in; until then
 //! nothing is written to the connection, so the kernel may keep its output buffer.
 
-use driver::{ProtocolError, Reply, RowCursor, Sent, Session, Traits};
+use driver::{ProtocolError, Reply, RowCursor, Sent, Session, Tally, Traits, Value};
 use engine::ShardView;
 use reactor::SILENT_SEND_MAX;
 use record::ErrorAction;
 
-use crate::batch::Pipeline;
 use crate::outcome::{Conclusion, Purpose};
 use crate::runtime::Runtime;
 use crate::slot::RowBytes;
@@ -25,9 +24,11 @@ impl Runtime {
     /// With a depth of 0.
     pub fn begin_pipeline(&mut self, index: u32, depth: usize) {
         assert!(depth > 0, "a pipeline holds a statement at least");
-        if let Some(slot) = self.slot(index) {
+        if let Some(slot) = self.slots.get_mut(index) {
+            let mut pipeline = self.pipelines.pop().unwrap_or_default();
+            pipeline.begin(depth);
             slot.session.pipelined(true);
-            slot.pipeline = Some(Box::new(Pipeline::new(depth)));
+            slot.pipeline = Some(pipeline);
         }
     }
 
@@ -40,12 +41,12 @@ impl Runtime {
     /// Sends the rest of a pipeline and waits for it. [`Conclusion::Nothing`]: all replies are in
     /// and the pipeline is over; otherwise call it again.
     pub fn end_pipeline(&mut self, view: &mut ShardView, index: u32) -> Conclusion {
-        let Some(slot) = self.slot(index) else { return Conclusion::Nothing };
+        let Some(slot) = self.slots.get_mut(index) else { return Conclusion::Nothing };
         if slot.is_pipelining() {
             return self.flush_pipeline(view, index);
         }
         slot.session.pipelined(false);
-        slot.pipeline = None;
+        self.pipelines.extend(slot.pipeline.take());
         Conclusion::Nothing
     }
 
@@ -97,6 +98,33 @@ impl Runtime {
         }
     }
 
+    /// Adds a command to the slot's pipeline where it neither fills the batch nor is at fault.
+    /// `false`: nothing was done, and [`Self::command`] takes it.
+    #[inline]
+    pub fn join_command<'a>(
+        &mut self,
+        index: u32,
+        words: impl ExactSizeIterator<Item = Value<'a>>,
+    ) -> bool {
+        let Some(slot) = self.slots.get_mut(index) else { return false };
+        let Some(pipeline) = &mut slot.pipeline else { return false };
+        let full = pipeline.under_way.len() + 1 >= pipeline.depth;
+        if full || slot.broken || slot.token.is_none() {
+            return false;
+        }
+        let out = match &mut slot.channel {
+            None => &mut pipeline.requests,
+            Some(channel) => channel.request(),
+        };
+        let joined = matches!(slot.session.command(words, out), Ok(Sent::Waiting));
+        if joined {
+            slot.sent = false;
+            pipeline.begun += 1;
+            pipeline.under_way.push_back(0);
+        }
+        joined
+    }
+
     /// Sends the batch; the client waits until all its replies are in.
     fn flush_pipeline(&mut self, view: &mut ShardView, index: u32) -> Conclusion {
         let sent = if self.slot(index).is_some_and(|slot| slot.broken) {
@@ -146,6 +174,17 @@ impl Runtime {
         (slot.ready_ns, slot.sent) = (view.now(), true);
         reactor.submit(token, slot.ready_ns);
         Ok(())
+    }
+
+    /// Counts replies to the oldest statements in flight, which all succeeded, a statement each.
+    pub(crate) fn land_plain(&mut self, view: &mut ShardView, index: u32, tally: Tally, now: u64) {
+        self.count_plain(view, index, tally, now);
+        if let Some(slot) = self.slots.get_mut(index)
+            && let Some(pipeline) = &mut slot.pipeline
+        {
+            let answered = pipeline.under_way.len().min(tally.sum() as usize);
+            pipeline.under_way.drain(..answered);
+        }
     }
 
     /// Counts the reply to the oldest statement in flight and returns how the client continues;

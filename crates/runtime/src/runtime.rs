@@ -9,6 +9,7 @@ use measure::Recorder;
 use reactor::Reactor;
 use record::FatalKind;
 
+use crate::batch::Pipeline;
 use crate::client::{Client, Waiting};
 use crate::connector::{Attempts, Connector};
 use crate::event_loop;
@@ -37,6 +38,9 @@ pub struct Runtime {
     pub(crate) polled: Polled,
     pub(crate) failures: Failures,
     pub(crate) lending: Lending,
+    /// Pipelines that are over: their memory is used again.
+    #[expect(clippy::vec_box, reason = "a connection has its pipeline boxed, as most have none")]
+    pub(crate) pipelines: Vec<Box<Pipeline>>,
     /// Buffer for requests of sessions without a socket.
     pub(crate) sink: Vec<u8>,
 }
@@ -84,6 +88,7 @@ impl Runtime {
             polled: Polled::never(),
             failures: Failures::default(),
             lending: Lending::default(),
+            pipelines: Vec::new(),
             sink: Vec::new(),
         })
     }

@@ -8,7 +8,8 @@
 local host, slots, raise = ...
 
 local error, ipairs, pairs, pcall, setmetatable = error, ipairs, pairs, pcall, setmetatable
-local select, tonumber, type, unpack = select, tonumber, type, unpack
+local getmetatable, select, tonumber, tostring, type, unpack =
+  getmetatable, select, tonumber, tostring, type, unpack
 local send, value, slot_of, open_slot = host.command, host.value, host.slot_of_key, slots.open
 
 -- A command that is sent on so often goes round in circles.
@@ -40,6 +41,21 @@ local first_key = setmetatable({}, {
     return known[name]
   end,
 })
+
+local function plain(word)
+  if type(word) == "userdata" and getmetatable(word) == "buffer" then
+    return tostring(word)
+  end
+  return word
+end
+
+-- Words without buffers, whose text may be another when a node sends the command on.
+local function strings(word, ...)
+  if select("#", ...) == 0 then
+    return plain(word)
+  end
+  return plain(word), strings(...)
+end
 
 -- What is known of a cluster, by the id of each of its nodes: `at` has the address of a slot's
 -- node, `address_of` that of a node's id.
@@ -243,7 +259,7 @@ end
 
 function connection:command(...)
   open_slot(self)
-  local slot, replied = ask(self, ...)
+  local slot, replied = ask(self, strings(...))
   if replied ~= nil then
     return value(slot)
   end
@@ -252,7 +268,7 @@ end
 
 function connection:run(...)
   open_slot(self)
-  local _, replied = ask(self, ...)
+  local _, replied = ask(self, strings(...))
   return replied ~= nil or nil
 end
 

@@ -3,9 +3,9 @@
 -- As in `sql.lua`, the host's functions return at once or suspend the client, and `false` means
 -- that the server refused.
 
-local host, integer_in, RESTART_EVENT, slots, cluster_of = ...
+local host, join, integer_in, RESTART_EVENT, slots, cluster_of = ...
 
-local setmetatable, error = setmetatable, error
+local setmetatable, error, select = setmetatable, error, select
 local send, value, open_slot = host.command, host.value, slots.open
 
 host.keep_integer(integer_in)
@@ -51,7 +51,12 @@ end
 
 -- Sends a command and skips the value of its reply: true, or nil if the reply is null.
 function connection:run(...)
-  local replied = send(open_slot(self), ...)
+  local slot = open_slot(self)
+  -- Compiled code can't go on after `send`, which may suspend the client.
+  if self[2] and join(slot, select("#", ...), ...) then
+    return nil
+  end
+  local replied = send(slot, ...)
   if replied == false then
     return raise(self, (...))
   end
@@ -83,7 +88,8 @@ function keys.connect()
   if host.is_clustered(slot) then
     return connect_cluster(slot)
   end
-  return setmetatable({ slot }, connection_meta)
+  -- The second says whether a pipeline collects its commands (`own.lua`).
+  return setmetatable({ slot, false }, connection_meta)
 end
 
 return keys, connection_meta, raise, { [cluster_meta] = pipeline_of_cluster }

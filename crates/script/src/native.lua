@@ -8,6 +8,8 @@ local host, settings, ffi, whole_in = ...
 local natives, suspend = host.natives, host.suspend
 local cast, copy, text_at = ffi.cast, ffi.copy, ffi.string
 local error, tonumber, tostring, type = error, tonumber, tostring, type
+-- By this a buffer is known: `getmetatable` of one ends compiled code.
+local buffer_ref = require("string.buffer").new().ref
 local abs, istype = math.abs, ffi.istype
 
 local draw_default = cast("double (*)(double, double)", natives.default)
@@ -24,6 +26,8 @@ local draw_text = cast("const char *(*)(double, double, size_t *)", natives.text
 local fill_pattern = cast("void (*)(const char *, char *, size_t)", natives.fill_pattern)
 local ask_next = cast("int (*)(void)", natives.next_event)
 local append_row = cast("int (*)(uint32_t, const char *, size_t)", natives.append_row)
+local join_command = cast("int (*)(uint32_t, const void *, size_t, const void *, size_t, "
+  .. "const void *, size_t)", natives.join_command)
 
 local random = {}
 
@@ -87,6 +91,32 @@ local function bulk_append(slot, values)
     error("db_bulk_insert_next() failed", 3)
   end
   error(row_faults[said], 3)
+end
+
+-- Where a word of a command is, and its size. Nil: it is no text. A buffer's text needs not become
+-- a string, which is looked up among all strings and collected again.
+local function text_of(word)
+  local kind = type(word)
+  if kind == "string" then
+    return word, #word
+  elseif kind == "userdata" and word.ref == buffer_ref then
+    return buffer_ref(word)
+  end
+end
+
+-- Adds a command of two or three texts to a pipeline. False: `host.command` has to take it.
+local function join(slot, words, name, first, second)
+  if (words == 2 or words == 3) and type(name) == "string" then
+    local start, size = text_of(first)
+    if start and words == 2 then
+      return join_command(slot, name, #name, start, size, nil, 0) ~= 0
+    end
+    local behind, more = text_of(second)
+    if start and behind then
+      return join_command(slot, name, #name, start, size, behind, more) ~= 0
+    end
+  end
+  return false
 end
 
 -- Parameters of prepared statements.
@@ -208,4 +238,4 @@ local function create_parameter(_, sql_type, most)
   return made
 end
 
-return random, next_event, create_parameter, bulk_append
+return random, next_event, create_parameter, bulk_append, join

@@ -19,9 +19,13 @@ local function pipeline(made, depth, body, ...)
   end
   local slot = made[1]
   host.pipeline_begin(slot, depth)
+  made[2] = true
   local fine, value = pcall(body, ...)
+  made[2] = false
   local answered = host.pipeline_end(slot)
-  host.pipeline_end(slot)
+  if answered ~= true then
+    host.pipeline_end(slot)
+  end
   if not fine then
     error(value, 0)
   elseif answered == false then

@@ -20,14 +20,14 @@ local KNOWN_DRIVERS = {
 
 local inherit, seen = names()
 local integer_in, whole_in = integers(require("ffi"))
-local random, next_event, create_parameter, bulk_append =
+local random, next_event, create_parameter, bulk_append, join =
   native(host, settings, require("ffi"), whole_in)
 host.random = random
 local the_driver, connection_meta, raise, end_bulk =
   sql(host, settings, create_parameter, bulk_append, RESTART_EVENT)
 local slots = slots_of(host)
 local keys, keys_meta, raise_keys, pipelines =
-  keys_of(host, integer_in, RESTART_EVENT, slots, cluster_of)
+  keys_of(host, join, integer_in, RESTART_EVENT, slots, cluster_of)
 local documents = documents_of(host, document_values, RESTART_EVENT, slots)
 
 -- The function that raises a pipeline's error, by the metatable of its connection.

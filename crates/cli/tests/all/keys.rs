@@ -62,12 +62,22 @@ fn replies_become_values_of_lua() {
         ),
         (
             "print(pcall(con.command, con, 'GET', nil))",
-            "keys.lua:2: argument 1 of the command is a nil; expected a string or a number",
+            "keys.lua:2: argument 1 of the command is a nil; expected a string, a buffer or a \
+             number",
         ),
         ("con:disconnect() print(pcall(con.command, con, 'PING'))", "closed connection"),
         (
             "print(pcall(con.command, con, 'SUBSCRIBE', 'c'))",
             "keys.lua:2: this command changes which replies follow commands, so a load can't send",
+        ),
+        (
+            "local b = require('string.buffer').new() con:command('SET', b:put('key'), b)
+             print(con:command('GET', 'key'), con:run('GET', b), con:command('GET', b))",
+            "key\ttrue\tkey",
+        ),
+        (
+            "print(pcall(con.command, con, 'GET', newproxy()))",
+            "argument 1 of the command is a userdata; expected a string, a buffer or a number",
         ),
         ("print(tostring(con))", "<keys_connection>"),
     ] {
@@ -104,6 +114,43 @@ fn commands_are_counted_by_class_and_label_and_pipelined() {
     let total = &ended.summary().total;
     assert_eq!((total.events, total.reads, total.writes, total.other), (40, 240, 200, 40));
     assert_eq!(total.errors, 0);
+}
+
+/// Words are taken when a command is given: what a buffer holds later is no part of it.
+#[test]
+fn a_pipeline_takes_texts_buffers_and_numbers_as_they_are_then() {
+    let Some(server) = Server::start() else { return };
+    let text = "local key = require('string.buffer').new()
+      local function all()
+        for i = 1, 40 do
+          con:run('SET', key:reset():putf('k%d', i), key)
+          con:run('SET', 'n' .. i, i)
+          con:run('GET', key:reset():put('none'))
+          con:run('SET', 'x' .. i, i, 'EX', 1000)
+          con:run('PING')
+        end
+      end
+      function event()
+        dbdyno.pipeline(con, 16, all)
+        local sum = 0
+        for i = 1, 40 do
+          assert(con:command('GET', 'k' .. i) == 'k' .. i)
+          sum = sum + con:command('GET', 'n' .. i) + con:command('GET', 'x' .. i)
+        end
+        print(sum, con:command('DBSIZE'))
+      end";
+    let target = Target::Redis(server.target());
+    let ended = measured(text, json!({"target": target, "measure_s": null, "events": 3}));
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert_eq!(ended.output(), ["1640\t120"; 3]);
+    let total = &ended.summary().total;
+    assert_eq!((total.reads, total.writes, total.other), (3 * 161, 3 * 120, 3 * 40));
+    let times = |subject, label| {
+        let found = ended.summary().histograms.iter();
+        let found = found.filter(|one| one.subject == subject && one.label == label);
+        found.map(|one| one.count).sum::<u64>()
+    };
+    assert_eq!(times(record::Subject::Statement, "read"), 3 * 161, "each has its time");
 }
 
 #[test]

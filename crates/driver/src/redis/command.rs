@@ -314,8 +314,12 @@ const fn sorted(mut table: [(u128, Command); ENTRIES]) -> [(u128, Command); ENTR
 /// read nor a write.
 #[inline]
 pub(super) fn command_of(name: &[u8]) -> Command {
-    if name.len() > NAME_SIZE_MAX {
-        return of_long_name(name);
+    match name {
+        // The commonest need no search.
+        b"GET" => return Command { class: Class::Read, kind: Kind::Plain },
+        b"SET" => return Command { class: Class::Write, kind: Kind::Plain },
+        _ if name.len() > NAME_SIZE_MAX => return of_long_name(name),
+        _ => {}
     }
     let wanted = number(name);
     match TABLE.binary_search_by(|(name, _)| name.cmp(&wanted)) {

@@ -9,7 +9,7 @@ use wire_resp::backend::{self, BULK_ERROR, Element, element};
 use super::command::{Command, Kind};
 use super::error::server_error;
 use crate::error::{ProtocolError, ServerError};
-use crate::reply::{Class, Progress, Reply};
+use crate::reply::{Class, Progress, Reply, Tally};
 use crate::scanned::Scanned;
 
 /// Ends every element.
@@ -99,6 +99,29 @@ impl Scan {
             return Err(ProtocolError::Malformed("string: more bytes than its size"));
         }
         Ok(self.finish())
+    }
+
+    /// See [`crate::Session::pass_plain`]. Errors, aggregates, transactions and bytes that are no
+    /// reply are left to [`Self::feed`].
+    pub fn pass_plain(&mut self, buffer: &[u8], tally: &mut Tally) -> usize {
+        let between = !self.begun && self.scanned.position() == 0;
+        if !between || self.in_transaction {
+            return 0;
+        }
+        let mut at = 0;
+        while let (Some(command), Some(next)) = (self.expect, self.behind.front())
+            && command.kind == Kind::Plain
+            && let Some(size) = plain_size(&buffer[at..])
+        {
+            at += size;
+            tally.count(command.class);
+            self.expect = Some(*next);
+            self.behind.pop_front();
+        }
+        if at > 0 {
+            self.scanned.begin();
+        }
+        at
     }
 
     /// The reply is complete.
@@ -193,6 +216,20 @@ impl Scan {
         self.in_transaction = false;
         self.queued.clear();
     }
+}
+
+/// The size of the complete reply at the front of `bytes`, if it is a single value and no error.
+#[inline]
+fn plain_size(bytes: &[u8]) -> Option<usize> {
+    let (element, head) = element(bytes).ok()??;
+    if matches!(
+        element,
+        Element::Error(_) | Element::Aggregate { .. } | Element::Text { kind: BULK_ERROR, .. }
+    ) {
+        return None;
+    }
+    let size = head + element.body_size();
+    bytes.get(..size)?.ends_with(LINE_END).then_some(size)
 }
 
 /// A reply without a command: only pushes may come unasked.

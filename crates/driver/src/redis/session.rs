@@ -6,7 +6,7 @@ use super::command::{Kind, command_of};
 use super::item;
 use super::scan::Scan;
 use crate::error::{ProtocolError, ServerError};
-use crate::reply::{Item, Progress, RowCursor, Sent};
+use crate::reply::{Item, Progress, RowCursor, Sent, Tally};
 use crate::value::Value;
 
 const NO_NAME: ProtocolError = ProtocolError::Misuse("a command begins with its name");
@@ -68,6 +68,12 @@ impl RedisSession {
     /// See [`crate::Session::feed`].
     pub fn feed(&mut self, buffer: &[u8]) -> Result<Progress, ProtocolError> {
         self.scan.feed(buffer)
+    }
+
+    /// See [`crate::Session::pass_plain`].
+    #[inline]
+    pub fn pass_plain(&mut self, buffer: &[u8], tally: &mut Tally) -> usize {
+        self.scan.pass_plain(buffer, tally)
     }
 
     /// See [`crate::Session::discard_scanned`].

@@ -1,6 +1,7 @@
 //! Commands on keys: the host functions that `keys.lua` uses.
 
 use std::ffi::c_int;
+use std::slice;
 
 use driver::{Family, Item, ProtocolError, Traits, Value};
 use mlua_sys as ffi;
@@ -108,8 +109,10 @@ unsafe extern "C-unwind" fn command(state: *mut State) -> c_int {
             lua::raise(state, "a command begins with its name: con:command(\"GET\", key)");
         }
         for index in 3..end {
-            if !matches!(ffi::lua_type(state, index), ffi::LUA_TSTRING | ffi::LUA_TNUMBER) {
-                refuse_word(state, index);
+            match ffi::lua_type(state, index) {
+                ffi::LUA_TSTRING | ffi::LUA_TNUMBER => {}
+                ffi::LUA_TUSERDATA if is_buffer(state, index) => as_string(state, index),
+                _ => refuse_word(state, index),
             }
         }
         let words = Words { state, next: 2, end };
@@ -122,12 +125,56 @@ unsafe extern "C-unwind" fn command(state: *mut State) -> c_int {
     }
 }
 
+/// Whether a userdata is a buffer of LuaJIT's `string.buffer`.
+unsafe fn is_buffer(state: *mut State, index: c_int) -> bool {
+    // SAFETY: upheld by the caller: a userdata.
+    unsafe {
+        if ffi::luaL_getmetafield_(state, index, c"__metatable".as_ptr()) == 0 {
+            return false;
+        }
+        let found = lua::bytes(state, -1) == Some(b"buffer");
+        ffi::lua_settop(state, -2);
+        found
+    }
+}
+
+/// Puts the text of a buffer in its place.
+unsafe fn as_string(state: *mut State, index: c_int) {
+    // SAFETY: upheld by the caller: a buffer, which has `__tostring`.
+    unsafe {
+        ffi::luaL_callmeta(state, index, c"__tostring".as_ptr());
+        ffi::lua_replace(state, index);
+    }
+}
+
+/// Adds a command of one to three texts to a pipeline; called by compiled scripts (`native.lua`).
+/// A text that is null ends them.
+///
+/// 1: added; 0: nothing was done, and `host.command` takes it.
+pub(super) unsafe extern "C" fn join_command(
+    slot: u32,
+    name: *const u8,
+    name_len: usize,
+    first: *const u8,
+    first_len: usize,
+    second: *const u8,
+    second_len: usize,
+) -> c_int {
+    let words = [(name, name_len), (first, first_len), (second, second_len)];
+    let count = words.iter().position(|(text, _)| text.is_null()).unwrap_or(words.len());
+    let words = words[..count].iter().map(|(text, len)| {
+        // SAFETY: Lua strings, which live through the call.
+        Value::Bytes(unsafe { slice::from_raw_parts(*text, *len) })
+    });
+    c_int::from(with(|host| host.runtime.join_command(slot, words)))
+}
+
 #[cold]
 unsafe fn refuse_word(state: *mut State, index: c_int) -> ! {
     // SAFETY: upheld by the caller.
     unsafe {
         let message = format!(
-            "{}argument {} of the command is a {}; expected a string or a number",
+            "{}argument {} of the command is a {}; expected a string, a buffer or a number",
             lua::place(state),
             index - 2,
             lua::describe(state, index)

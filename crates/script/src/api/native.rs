@@ -9,6 +9,7 @@ use std::slice;
 use mlua_sys as ffi;
 
 use super::bulk::append_row;
+use super::keys::join_command;
 use super::life::next_event;
 use crate::host::with;
 use crate::lua::State;
@@ -16,7 +17,7 @@ use crate::random::{Distributions, Random, mix, permute};
 
 /// Leaves a table of the functions' addresses, by name, on the stack.
 pub(crate) unsafe fn push(state: *mut State) {
-    let named: [(_, *const c_void); 14] = [
+    let named: [(_, *const c_void); 15] = [
         (c"default", default as *const c_void),
         (c"uniform", uniform as *const c_void),
         (c"gaussian", gaussian as *const c_void),
@@ -31,6 +32,7 @@ pub(crate) unsafe fn push(state: *mut State) {
         (c"fill_pattern", fill_pattern as *const c_void),
         (c"next_event", next_event as *const c_void),
         (c"append_row", append_row as *const c_void),
+        (c"join_command", join_command as *const c_void),
     ];
     // SAFETY: upheld by the caller: a live state.
     unsafe {

@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 
 use mlua_sys as ffi;
-use runtime::DEPTH_MAX;
+use runtime::{Conclusion, DEPTH_MAX};
 
 use super::argument::slot_argument;
 use super::returned::finish;
@@ -38,13 +38,18 @@ unsafe extern "C-unwind" fn begin(state: *mut State) -> c_int {
     0
 }
 
-/// `host.pipeline_end(slot)`: sends the rest and waits for it; false if a statement failed.
+/// `host.pipeline_end(slot)`: sends the rest and waits for it; false if a statement failed. True:
+/// nothing was left, and the pipeline is over.
 unsafe extern "C-unwind" fn end(state: *mut State) -> c_int {
     // SAFETY: called by the prelude.
     unsafe {
         let index = slot_argument(state, 1);
         may_wait(state);
         let conclusion = with_view(|host, view| host.runtime.end_pipeline(view, index));
+        if conclusion == Conclusion::Nothing {
+            ffi::lua_pushboolean(state, 1);
+            return 1;
+        }
         finish(state, index, Ok(conclusion))
     }
 }

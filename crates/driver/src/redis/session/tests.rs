@@ -119,6 +119,68 @@ fn what_is_pipelined_is_answered_in_turn() {
     assert_eq!(at, bytes.len());
 }
 
+/// Feeds replies in two pieces, passing plain ones first or not; returns what was counted, how many
+/// replies had an error, and the bytes consumed.
+fn counted(sent: &[(&str, &[u8])], cut: usize, passing: bool) -> (Tally, usize, usize) {
+    let mut session = RedisSession::default();
+    session.pipelined(true);
+    sent.iter().for_each(|(command, _)| drop(send(&mut session, command)));
+    let bytes: Vec<u8> = sent.iter().flat_map(|(_, reply)| reply.iter().copied()).collect();
+    let (mut all, mut errors, mut at) = (Tally::default(), 0, 0);
+    for end in [cut.min(bytes.len()), bytes.len()] {
+        loop {
+            if passing {
+                at += session.pass_plain(&bytes[at..end], &mut all);
+            }
+            let Progress::Done { reply, consumed } = session.feed(&bytes[at..end]).unwrap() else {
+                break;
+            };
+            at += consumed;
+            errors += usize::from(reply.error.is_some());
+            all.reads += reply.tally.reads;
+            all.writes += reply.tally.writes;
+            all.other += reply.tally.other;
+        }
+    }
+    (all, errors, at)
+}
+
+#[test]
+fn replies_passed_together_are_counted_as_those_read_in_turn() {
+    let sent: [(&str, &[u8]); 14] = [
+        ("GET a", b"$3\r\nabc\r\n"),
+        ("SET a b", b"+OK\r\n"),
+        ("GET b", b">2\r\n+invalidate\r\n*1\r\n+k\r\n_\r\n"),
+        ("INCR n", b":1\r\n"),
+        ("GET l", b"-WRONGTYPE no\r\n"),
+        ("MGET a b", b"*2\r\n$0\r\n\r\n$-1\r\n"),
+        ("GET c", b"$-1\r\n"),
+        ("MULTI", b"+OK\r\n"),
+        ("SET a b", b"+QUEUED\r\n"),
+        ("GET a", b"+QUEUED\r\n"),
+        ("EXEC", b"*2\r\n+OK\r\n$1\r\nb\r\n"),
+        ("PING", b"+PONG\r\n"),
+        ("GET d", b"!5\r\nERR x\r\n"),
+        ("GET e", b"$1\r\ne\r\n"),
+    ];
+    for cut in 0..sent.iter().map(|(_, reply)| reply.len()).sum() {
+        let expected = counted(&sent, cut, false);
+        assert_eq!(expected.0, tally(6, 3, 3));
+        assert_eq!(counted(&sent, cut, true), expected, "cut at {cut}");
+    }
+}
+
+#[test]
+fn a_string_longer_than_it_says_is_not_passed() {
+    let mut session = RedisSession::default();
+    session.pipelined(true);
+    ["GET a", "GET b"].iter().for_each(|command| drop(send(&mut session, command)));
+    let mut passed = Tally::default();
+    assert_eq!(session.pass_plain(b"$2\r\nabc\r\n", &mut passed), 0);
+    assert_eq!(passed, Tally::default());
+    assert!(session.feed(b"$2\r\nabc\r\n").is_err());
+}
+
 #[test]
 fn a_long_string_can_be_dropped_as_it_comes() {
     let mut session = RedisSession::default();
