@@ -17,7 +17,7 @@ pub type Target = (&'static str, fn(&[u8]));
 
 /// All of them.
 #[allow(dead_code, reason = "the fuzz project names them one by one")]
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 10] = [
     ("postgres_handshake", postgres_handshake),
     ("mysql_handshake", mysql_handshake),
     ("postgres_reply", postgres_reply),
@@ -25,6 +25,7 @@ pub const TARGETS: [Target; 9] = [
     ("mysql_compression", mysql_compression),
     ("resp_reply", resp_reply),
     ("mongodb_reply", mongodb_reply),
+    ("mongodb_compression", mongodb_compression),
     ("clickhouse_reply", clickhouse_reply),
     ("clickhouse_compression", clickhouse_compression),
 ];
@@ -343,4 +344,26 @@ pub fn clickhouse_compression(data: &[u8]) {
     let cut = cut_up.unpack(first, &mut same).and_then(|()| cut_up.unpack(second, &mut same));
     assert_eq!(unpacked.is_ok(), cut.is_ok());
     assert!(unpacked.is_err() || plain == same, "the same, however the bytes are cut");
+}
+
+/// Packed messages; the first byte says by what, the second where the bytes are cut.
+pub fn mongodb_compression(data: &[u8]) {
+    use wire_mongodb::{Algorithm, Compression};
+    let [algorithm, cut, bytes @ ..] = data else { return };
+    let algorithms = [Algorithm::Snappy, Algorithm::Zlib, Algorithm::Zstd];
+    let algorithm = algorithms[usize::from(*algorithm) % 3];
+    let (mut whole, mut plain) = (Compression::new(algorithm), Vec::new());
+    let unpacked = whole.unpack(bytes, &mut plain);
+    let (mut cut_up, mut same) = (Compression::new(algorithm), Vec::new());
+    let (first, second) = bytes.split_at(usize::from(*cut).min(bytes.len()));
+    let cut = cut_up.unpack(first, &mut same).and_then(|()| cut_up.unpack(second, &mut same));
+    assert_eq!(unpacked, cut);
+    assert!(unpacked.is_err() || plain == same, "the same, however the bytes are cut");
+    if unpacked.is_ok() {
+        let (mut packed, mut again) = (Vec::new(), Vec::new());
+        let mut packing = Compression::new(algorithm);
+        packing.pack(&plain, &mut packed);
+        assert_eq!(packing.unpack(&packed, &mut again), Ok(()));
+        assert!(again == plain, "packed and unpacked again");
+    }
 }

@@ -13,6 +13,7 @@ from dbdyno.design import cells
 from dbdyno.servers import open_server
 
 URL = "url:mysql://u:p@db1/d"
+MONGODB = "url:mongodb://u:p@db1/d"
 
 
 @pytest.mark.parametrize(
@@ -29,6 +30,8 @@ URL = "url:mysql://u:p@db1/d"
         ("connection = { compression = true }", "postgresql:18.4", "PostgreSQL has no compression"),
         ('connection = { compression = "zstd" }', "mariadb:11.4.5", "zlib only"),
         ('connection = { compression = "zstd" }', "mysql:5.6.14", "8.0.18"),
+        ('connection = { compression = "snappy" }', "mysql:5.6.14", "by snappy"),
+        ("connection = { compression = true }", "ferretdb:2.7", "FerretDB does not compress"),
         ('connection = { transport = "tcp", tls = true }', "mysql:5.6.14", "no TLS 1.2"),
         ('connection = { transport = "tcp" }', "sqlite", "`sqlite` accepts no connections"),
         ('connection = { compression = "lz4" }', "mariadb:11.4.5", "zlib only"),
@@ -62,6 +65,8 @@ def test_what_is_said_for_all_cells_counts_unless_a_level_says_otherwise(tmp_pat
         ("connection = { tls = true, compression = true }", URL, "require", "zlib"),
         ("connection = { tls = false }", URL, "disable", None),
         ("connection = {}", f"{URL}?ssl-mode=required", "require", None),
+        ("connection = { compression = 'snappy' }", f"{MONGODB}?tls=true", "require", "snappy"),
+        ("connection = {}", f"{MONGODB}?tls=true&compressors=zstd", "require", "zstd"),
         ("connection = { tls = true }", f"{URL}?ssl-mode=verify_identity", "verify-full", None),
     ],
 )

@@ -132,6 +132,7 @@ def test_what_is_no_answer_is_an_error(answer: bytes, why: str) -> None:
         ("mongodb://127.0.0.1:1/d", "refused"),
         ("mongodb://a,b/d", "names several hosts"),
         ("mongodb://127.0.0.1/d?sokcet=/x", "unknown parameter `sokcet`"),
+        ("mongodb://127.0.0.1/d?compressors=snappy,zstd", "name one of snappy, zlib, zstd"),
     ],
 )
 def test_urls_that_lead_nowhere_are_named(tmp_path: Path, url: str, why: str) -> None:

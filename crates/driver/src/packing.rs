@@ -7,6 +7,8 @@ use crate::error::ProtocolError;
 pub(crate) enum Packing {
     /// Packets in larger packets.
     Mysql(wire_mysql::Compression),
+    /// Messages in messages.
+    Mongodb(wire_mongodb::Compression),
     /// Blocks in frames.
     Clickhouse(wire_clickhouse::Compression),
 }
@@ -16,6 +18,7 @@ impl Packing {
     pub fn pack(&mut self, request: &[u8], out: &mut Vec<u8>) {
         match self {
             Self::Mysql(compression) => compression.pack(request, out),
+            Self::Mongodb(compression) => compression.pack(request, out),
             Self::Clickhouse(compression) => compression.pack(request, out),
         }
     }
@@ -27,6 +30,7 @@ impl Packing {
     pub fn unpack(&mut self, received: &[u8], plain: &mut Vec<u8>) -> Result<(), ProtocolError> {
         match self {
             Self::Mysql(compression) => Ok(compression.unpack(received, plain)?),
+            Self::Mongodb(compression) => Ok(compression.unpack(received, plain)?),
             Self::Clickhouse(compression) => Ok(compression.unpack(received, plain)?),
         }
     }

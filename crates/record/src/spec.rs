@@ -253,8 +253,8 @@ pub struct ServerTarget {
     /// Encryption over TCP. A Unix socket never leaves the machine and is not encrypted.
     #[serde(default)]
     pub tls: Tls,
-    /// Protocol compression: `zlib` (MySQL and MariaDB), `zstd` (MySQL from 8.0.18, ClickHouse) or
-    /// `lz4` (ClickHouse). An error if the server lacks it.
+    /// Protocol compression: `zlib` (MySQL, MariaDB, MongoDB), `zstd` (MySQL from 8.0.18, MongoDB,
+    /// ClickHouse), `snappy` (MongoDB) or `lz4` (ClickHouse). An error if the server lacks it.
     #[serde(default)]
     pub compression: Option<String>,
     /// Over TCP without TLS, a MySQL server that wants the password is asked for its public key and

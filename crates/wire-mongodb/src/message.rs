@@ -8,7 +8,7 @@ use crate::{MESSAGE_SIZE_MAX, WireError};
 /// Bytes of a header: size, request, the request answered, operation code.
 pub const HEADER_SIZE: usize = 16;
 /// Header, flags and the kind of the first section.
-const FRONT_SIZE: usize = HEADER_SIZE + 5;
+pub(crate) const FRONT_SIZE: usize = HEADER_SIZE + 5;
 /// The operation code.
 pub const OP_MSG: i32 = 2013;
 /// Flag: a checksum follows the sections.

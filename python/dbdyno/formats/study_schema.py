@@ -59,8 +59,10 @@ def _compression(value: object) -> object:
     """`true` is the algorithm that most servers with compression support."""
     if value is True:
         return "zlib"
-    if value not in (None, False, "lz4", "zlib", "zstd"):
-        raise ValueError(f'expected true, false, "lz4", "zlib" or "zstd"; found {value!r}')
+    if value not in (None, False, "lz4", "snappy", "zlib", "zstd"):
+        raise ValueError(
+            f'expected true, false, "lz4", "snappy", "zlib" or "zstd"; found {value!r}'
+        )
     return value
 
 

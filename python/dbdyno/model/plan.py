@@ -44,8 +44,8 @@ class Cell:
     """Setter → its value."""
     generator: str = ENGINE
     connection: Mapping[str, bool | str] = field(default_factory=dict)
-    """`transport` (`unix`, `tcp`), `tls` and `compression` (`lz4`, `zlib`, `zstd`, or false) of the
-    clients' connections; missing ones are the server's default."""
+    """`transport` (`unix`, `tcp`), `tls` and `compression` (`lz4`, `snappy`, `zlib`, `zstd`, or
+    false) of the clients' connections; missing ones are the server's default."""
     proxy: Mapping[str, object] = field(default_factory=dict)
     """`kind`, `processes`, `version` and `settings` of the proxy in front of the server; empty:
     none."""

@@ -6,13 +6,14 @@ use std::time::Duration;
 use record::ServerTarget;
 use wire_mongodb::answer::answer;
 use wire_mongodb::bson::{Element, Value, elements, kind};
-use wire_mongodb::{Scram, ScramError, message, writer};
+use wire_mongodb::{Algorithm, Compression, Scram, ScramError, message, writer};
 
 use super::error::server_error;
 use super::session::MongodbSession;
 use crate::connect_error::ConnectError;
 use crate::dial::{Attempt, Dialled, address_of, endpoint_of};
 use crate::error::ProtocolError;
+use crate::packing::Packing;
 use crate::peer::Peer;
 use crate::transport::Opened;
 
@@ -37,9 +38,12 @@ pub(crate) fn connect<'a>(
 ) -> Result<Opened<MongodbSession>, ConnectError> {
     let endpoint = endpoint_of(target, ordinal)?;
     let unsupported = |what| ConnectError::Unsupported { address: address_of(endpoint), what };
-    if let Some(kind) = &target.compression {
-        return Err(unsupported(format!("compression `{kind}` of its messages is not supported")));
-    }
+    let wished = target.compression.as_deref().map(|name| {
+        let known = "`snappy`, `zlib` and `zstd` are";
+        Algorithm::named(name)
+            .ok_or_else(|| unsupported(format!("compression `{name}` is not supported; {known}")))
+    });
+    let wished = wished.transpose()?;
     if let Some((name, _)) = target.session.iter().find(|(name, _)| name != SOURCE) {
         return Err(unsupported(format!(
             "a session's own setting (`{name}`) is not in its protocol; expected `{SOURCE}`"
@@ -61,7 +65,8 @@ pub(crate) fn connect<'a>(
         database => database,
     };
     let session = MongodbSession::new(database, request);
-    Ok(Opened { session, transport: wire.finish(None)?, server_version })
+    let compression = wished.map(Compression::new).map(Packing::Mongodb);
+    Ok(Opened { session, transport: wire.finish(compression)?, server_version })
 }
 
 /// A connection that is being entered.
@@ -76,10 +81,17 @@ impl Entering<'_> {
     /// Says hello; returns the server's version.
     fn greet(&mut self) -> Result<String, ConnectError> {
         self.wire.awaited = GREETING;
-        let hello = self.ask("admin", hello)?;
+        let compression = self.target.compression.as_deref();
+        let hello = self.ask("admin", |out| hello(compression, out))?;
         let wire_version = find(&hello, b"maxWireVersion");
         if let Some(Value::Integer(version @ ..WIRE_VERSION_MIN)) = wire_version {
             let what = format!("it is older than MongoDB 3.6 (wire version {version})");
+            return Err(ConnectError::Unsupported { address: self.wire.address.clone(), what });
+        }
+        if let Some(name) = compression
+            && !offers(&hello, name)
+        {
+            let what = format!("the server does not offer compression by {name}");
             return Err(ConnectError::Unsupported { address: self.wire.address.clone(), what });
         }
         self.wire.awaited = "its answer to our buildInfo";
@@ -196,8 +208,14 @@ impl Entering<'_> {
 }
 
 /// What every connection says first.
-pub(crate) fn hello(out: &mut Vec<u8>) {
+fn hello(compression: Option<&str>, out: &mut Vec<u8>) {
     writer::number(b"hello", 1.0, out);
+    writer::head(kind::ARRAY, b"compression", out);
+    let algorithms = writer::begin(out);
+    if let Some(name) = compression {
+        writer::text(b"0", name.as_bytes(), out);
+    }
+    writer::end(algorithms, out);
     writer::head(kind::DOCUMENT, b"client", out);
     let client = writer::begin(out);
     for (part, name) in [("application", "name"), ("driver", "name"), ("os", "type")] {
@@ -211,6 +229,13 @@ pub(crate) fn hello(out: &mut Vec<u8>) {
         writer::end(inside, out);
     }
     writer::end(client, out);
+}
+
+/// Whether the server, asked for this algorithm alone, has it.
+fn offers(hello: &[u8], algorithm: &str) -> bool {
+    let Some(Value::Array(offered)) = find(hello, b"compression") else { return false };
+    let is_it = |element: Element<'_>| element.value == Value::Text(algorithm.as_bytes());
+    elements(offered).is_ok_and(|mut all| all.any(|element| element.is_ok_and(is_it)))
 }
 
 /// The value of this name; `None`: there is none.

@@ -89,6 +89,12 @@ impl Client {
         self.finish(sent).unwrap()
     }
 
+    /// Sends a command to a server of documents.
+    pub fn document(&mut self, command: &[u8]) -> Reply {
+        let sent = self.session.document(command, None, &mut self.out).unwrap();
+        self.finish(sent).unwrap()
+    }
+
     /// The values in the last command's reply.
     pub fn items(&self) -> Vec<Item<'_>> {
         let mut cursor = RowCursor::default();

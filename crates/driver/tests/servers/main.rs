@@ -16,6 +16,7 @@ mod postgres_server;
 #[path = "../redis_server/mod.rs"]
 mod redis_server;
 
+mod mongodb_compression;
 mod mysql_authentication;
 mod mysql_newest;
 mod mysql_session;

@@ -51,8 +51,10 @@ def _open(spec: ServerSpec, folder: Path) -> Server:
 
 def refuses(provision: Provision, wish: Connection) -> str | None:
     """Why such connections are impossible."""
-    if wish.get("compression"):
-        return "compression of MongoDB's messages is not supported; MySQL and MariaDB have it"
+    if wish.get("compression") and provision.kind == "ferretdb":
+        return "FerretDB does not compress its connections; MongoDB, MySQL and MariaDB do"
+    if wish.get("compression") == "lz4":
+        return "MongoDB compresses its connections by snappy, zlib or zstd, not by lz4"
     if wish.get("tls") and provision.source is not Source.URL and provision.kind == "mongodb":
         return "a MongoDB that dbdyno starts offers no TLS; one by its URL may"
     return None

@@ -14,7 +14,8 @@ from dbdyno.servers.nodes.address import parameters_of, port_of, target_at, tls_
 from dbdyno.servers.nodes.running import ANSWER_LIMIT_S, RunningServer
 from dbdyno.servers.protocol import Capacity, ServerSpec, Transport
 
-_PARAMETERS = frozenset({"authSource", "ca", "certificate", "key", "socket", "tls"})
+_PARAMETERS = frozenset({"authSource", "ca", "certificate", "compressors", "key", "socket", "tls"})
+_COMPRESSORS = ("snappy", "zlib", "zstd")
 _FORM = "expected `mongodb://user:password@host:port/database?authSource=admin`"
 
 
@@ -32,6 +33,12 @@ class RunningMongodb(RunningServer):
         if "," in parts.netloc:
             raise ServerError("the server's URL names several hosts; name one", hint=_FORM)
         self._given = given = parameters_of(parts.query, _PARAMETERS, "MongoDB")
+        if given.get("compressors", "zlib") not in _COMPRESSORS:
+            raise ServerError(
+                f"the server's URL has compressors={given['compressors']}; name one of "
+                + ", ".join(_COMPRESSORS),
+                hint="a load has one algorithm, so that its figures say what they are of",
+            )
         encrypted = given.get("tls", "false") == "true" or "ca" in given
         host = unquote(parts.hostname or "127.0.0.1")
         self._place = Place(
@@ -52,6 +59,8 @@ class RunningMongodb(RunningServer):
         place = self._place
         target = target_at(place, self._given)
         target |= {"driver": "mongodb", "database": place.database}
+        if "compressors" in self._given:
+            target["compression"] = self._given["compressors"]
         if place.user:
             target |= {"password": place.password, "session": [["authSource", place.source]]}
         return target

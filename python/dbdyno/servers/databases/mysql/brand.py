@@ -57,10 +57,10 @@ class Brand:
         """Why such connections are impossible; a server by URL reports that itself."""
         name = f"{self.title} {provision.version}"
         release = release_numbers(provision.version or "")
-        if wish.get("compression") in ("lz4", "zstd") and self.is_mariadb:
+        if wish.get("compression") in ("lz4", "snappy", "zstd") and self.is_mariadb:
             return "MariaDB compresses its connections by zlib only"
-        if wish.get("compression") == "lz4":
-            return f"{name} compresses its connections by zlib or zstd, not by lz4"
+        if (asked := wish.get("compression")) in ("lz4", "snappy"):
+            return f"{name} compresses its connections by zlib or zstd, not by {asked}"
         if wish.get("compression") == "zstd" and release and release < _ZSTD_SINCE:
             return f"{name} compresses its connections by zlib only; zstd came with 8.0.18"
         if wish.get("tls") and release and release < _TLS_1_2_SINCE[self.kind]:
