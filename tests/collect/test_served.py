@@ -150,7 +150,7 @@ def test_servers_tell_which_thread_serves(provision: str, tmp_path: Path) -> Non
         session.close()
 
     assert asked_s is not None
-    assert asked_s > 0.1
+    assert asked_s > 0.01  # Of work that takes tenths of a second on the slowest of machines.
     source = "postgresql" if kind == "postgresql" else "mysql"
     assert 0 < (costs[source].server_cpu_s or 0) < 1
     assert costs["process"].server_cpu_s == 0
