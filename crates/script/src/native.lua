@@ -100,7 +100,12 @@ local function text_of(word)
   if kind == "string" then
     return word, #word
   elseif kind == "userdata" and word.ref == buffer_ref then
-    return buffer_ref(word)
+    local start, size = buffer_ref(word)
+    -- A buffer that never held anything is nowhere, which would end the words.
+    if size == 0 then
+      return "", 0
+    end
+    return start, size
   end
 end
 
