@@ -97,6 +97,9 @@ class Doomed:
     def __init__(self, lab: subprocess.Popen[bytes], mark: str) -> None:
         self.lab = lab
         self._mark = f"{MARK}={mark}".encode()
+        self._family: frozenset[tuple[int, str]] = frozenset()
+        """Pid and start of what descended from it at the kill: proxies have another environment,
+        and pgpool writes over its own."""
 
     def wait_s(self, moment_s: float) -> None:
         """Returns at a moment, or when the lab has ended."""
@@ -127,6 +130,7 @@ class Doomed:
             # The lab is held, so that it does not put right what the guard can't any more.
             self._signal(self.lab.pid, signal.SIGSTOP)
             pids = self.victims(name)
+        self._family = frozenset((pid, started(pid)) for pid in descendants(self.lab.pid)[1:])
         for pid in pids:
             self._signal(pid, signal.SIGKILL)
         if "lab" not in name:
@@ -139,12 +143,21 @@ class Doomed:
             with contextlib.suppress(OSError):
                 if self._mark in (place / "environ").read_bytes().split(b"\0"):
                     found.append(int(place.name))
-        return found
+        return [*found, *(pid for pid, start in self._family if start and started(pid) == start)]
 
     def _signal(self, pid: int, number: signal.Signals) -> None:
         if self.lab.poll() is None or pid != self.lab.pid:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
+
+
+def started(pid: int) -> str:
+    """When a process began, in ticks since the machine did; empty when it has ended."""
+    try:
+        state, *fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return ""
+    return "" if state == "Z" else fields[18]
 
 
 def command(pid: int) -> bytes:

@@ -36,6 +36,8 @@ class Daemon:
         """Its own, unless several processes share one."""
         self.account: Account | None = None
         self._pid: int | None = None
+        self._is_kept = False
+        """Whether `_pid` is that of its keeper, below which it runs."""
         self._stopped = False
 
     def prepare(self) -> None:
@@ -102,7 +104,7 @@ class Daemon:
         kept: bool = False,
     ) -> None:
         """Starts the server itself; see `Guarded.spawn` for the signal, and for `kept`."""
-        self._stopped = False
+        self._stopped, self._is_kept = False, kept
         self._pid = self.guarded.spawn(
             argv,
             output=self.log,
@@ -136,10 +138,10 @@ class Daemon:
             return False
 
     def processes(self) -> Sequence[int]:
-        """Pids of the process and of all below it; none when it has ended."""
+        """Pids of the process and of all below it, without its keeper; none when it has ended."""
         if self._pid is None or not self.alive():
             return ()
-        return family_of(self._pid)
+        return family_of(self._pid)[1 if self._is_kept else 0 :]
 
     def check(self) -> None:
         """Raises `ServerError` when it has ended without being asked to."""

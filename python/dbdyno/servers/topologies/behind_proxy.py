@@ -171,6 +171,7 @@ class ProxiedServer:
             cwd=post.folder,
             env={"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"},
             death_signal=signal.SIGKILL,
+            kept=self._proxy.forks,
         )
 
     def _is_redirected(self) -> bool:

@@ -81,6 +81,7 @@ class Haproxy:
     kinds: ClassVar[Sequence[str]] = ("postgresql", "mysql", "mariadb")
     checks_health: ClassVar[bool] = True
     reads: ClassVar[bool] = False
+    forks: ClassVar[bool] = False
     within: ClassVar[Sequence[str]] = ()
 
     @property

@@ -48,6 +48,7 @@ class Pgbouncer:
     kinds: ClassVar[Sequence[str]] = ("postgresql",)
     checks_health: ClassVar[bool] = False
     reads: ClassVar[bool] = True
+    forks: ClassVar[bool] = False
     within: ClassVar[Sequence[str]] = ()
 
     @property

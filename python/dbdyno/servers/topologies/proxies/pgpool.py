@@ -53,6 +53,7 @@ class Pgpool:
     kinds: ClassVar[Sequence[str]] = ("postgresql",)
     checks_health: ClassVar[bool] = False
     reads: ClassVar[bool] = True
+    forks: ClassVar[bool] = True
     within: ClassVar[Sequence[str]] = ("unshare", "--map-current-user", "--ipc")
     """Its shared memory and semaphores outlive a process that is killed, unless they belong to a
     namespace that ends with it."""

@@ -87,6 +87,8 @@ class Proxy(Protocol):
     """Whether it notices that a server has died, and sends clients to another."""
     reads: ClassVar[bool]
     """Whether it interprets the protocol: clients then negotiate with the proxy."""
+    forks: ClassVar[bool]
+    """Whether it is several processes, of which some go on when the first is killed."""
     within: ClassVar[Sequence[str]]
     """The command that runs its program, with its arguments; empty where it needs none."""
 
