@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pymysql
@@ -203,9 +204,11 @@ def test_several_hosts_are_several_endpoints(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
-    """In a folder that the server's account can read."""
-    return make_certificates(tmp_path_factory.mktemp("tls"))
+def certificates() -> Iterator[Certificates]:
+    """Where the server's account can read them: pytest closes its own folders whenever it starts
+    anew on this machine."""
+    with TemporaryDirectory(dir="/var/tmp") as folder:
+        yield make_certificates(Path(folder))
 
 
 @pytest.mark.parametrize("provision", ["mysql:5.6.14@maven", "mariadb:11.4.5", "mariadb@system"])
