@@ -153,8 +153,10 @@ def test_hosts_are_looked_at(cluster: RayCluster, tmp_path: Path) -> None:
 
 
 def test_a_lab_that_is_no_node_of_the_cluster_reaches_it(
-    cluster: RayCluster, tmp_path: Path
+    cluster: RayCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    own = tmp_path / "ray-of-the-lab"
+    monkeypatch.setenv("RAY_TMPDIR", str(own))
     study = write(tmp_path, cluster, "2 s")
     client = f"ray://127.0.0.1:{cluster.client_port}"
     study.write_text(study.read_text().replace(cluster.address, client))
@@ -165,6 +167,7 @@ def test_a_lab_that_is_no_node_of_the_cluster_reaches_it(
     (step,) = only(tmp_path, "manifest.json")["steps"]
     assert [host["name"] for host in step["hosts"]] == list(HOSTS)
     assert all(host["events"] for host in step["hosts"])
+    assert not own.exists(), "the lab has started a cluster of its own"
     cluster.wait_until_clean()
 
 

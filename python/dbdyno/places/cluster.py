@@ -335,10 +335,12 @@ def require_ray() -> None:
 
 
 def _environment() -> Mapping[str, str]:
-    """Ray's driver ends soon after the cluster's head, and reports nothing to its makers."""
+    """Ray's driver ends soon after the cluster's head, and reports nothing to its makers. A thread
+    that asks Ray for something when it has been shut down gets no cluster made for it."""
     return {
         **os.environ,
         "RAY_gcs_rpc_server_reconnect_timeout_s": str(_HEAD_LOST_S),
+        "RAY_ENABLE_AUTO_CONNECT": "0",
         "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     }
