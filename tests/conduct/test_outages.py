@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from dbdyno.conduct.disturbed import when_ready
 from dbdyno.conduct.outages import (
     figures,
     raise_without_faults,
@@ -14,7 +15,7 @@ from dbdyno.conduct.outages import (
     with_outages,
 )
 from dbdyno.conduct.probes import Attempt
-from dbdyno.errors import NotValidError
+from dbdyno.errors import NotValidError, ServerError
 from dbdyno.model.fault import LEDGER, PROBES, Fault, FaultResult, at_rank, timetable
 
 ORIGIN_NS = 7_000_000_000
@@ -83,6 +84,20 @@ def test_faults_that_the_load_did_not_meet_are_named() -> None:
     assert not list(unmade_warnings(due, []))
     with pytest.raises(NotValidError, match=r"the first one, which was due after 1\.0 s"):
         raise_without_faults(due, [])
+
+
+def test_a_member_that_is_not_ready_yet_is_asked_again() -> None:
+    refusals = [ServerError("error 1047: not yet prepared")] * 2
+
+    def ask() -> str:
+        if refusals:
+            raise refusals.pop()
+        return "rows"
+
+    with pytest.raises(ServerError, match="1047"):
+        when_ready(ask, 0.0)
+    assert when_ready(ask, 60.0) == "rows"
+    assert refusals == []
 
 
 def test_losses_belong_to_the_fault_that_was_not_yet_over() -> None:

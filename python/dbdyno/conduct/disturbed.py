@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import select
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from dbdyno.conduct.faults import Faults, unheard
 from dbdyno.conduct.ledger import Ledger
@@ -19,10 +21,27 @@ from dbdyno.conduct.outages import (
     with_power,
 )
 from dbdyno.conduct.probes import Attempt, Probes, errors_of, keep
-from dbdyno.errors import LabError
+from dbdyno.errors import LabError, ServerError
 from dbdyno.model import EngineWarning, Load, Step, StepSummary
 from dbdyno.model.fault import timetable
 from dbdyno.servers import Server
+
+_READY_LIMIT_S = 60.0
+_POLL_S = 0.2
+_Answer = TypeVar("_Answer")
+
+
+def when_ready(ask: Callable[[], _Answer], limit_s: float) -> _Answer:
+    """Asks again while it fails, for so long: a member that has just rejoined its group may refuse
+    statements once more. Raises the last `ServerError`."""
+    deadline = time.monotonic() + limit_s
+    while True:
+        try:
+            return ask()
+        except ServerError:
+            if time.monotonic() >= deadline:
+                raise
+        select.select([], [], [], _POLL_S)
 
 
 @dataclass(slots=True)
@@ -86,12 +105,12 @@ class Disturbed:
         keep(attempts, self.logs / f"probes-{self.step.index}.csv.gz", origin_ns)
         window_ns = round(summary.window_s * 1e9)
         try:
-            self._ledger.look()
+            when_ready(self._ledger.look, _READY_LIMIT_S)
         finally:
             self._ledger.keep(self.logs / f"ledger-{self.step.index}.csv.gz", origin_ns)
         times_ns = self._ledger.acknowledged_ns()
         results = with_outages(self._faults.results, attempts, origin_ns, window_ns, times_ns)
-        lost_ns, in_doubt = self._probes.lost(attempts)
+        lost_ns, in_doubt = when_ready(lambda: self._probes.lost(attempts), _READY_LIMIT_S)
         lost_ns = with_power([*lost_ns, *self._ledger.lost_ns()], results, origin_ns)
         written_ns = [a.ended_ns for a in attempts if a.row and not a.code]
         results = with_losses(results, lost_ns, sorted([*written_ns, *times_ns]), origin_ns)
