@@ -16,6 +16,7 @@ from dbdyno.errors import ServerError
 from dbdyno.guard.account import server_account
 from dbdyno.guard.guarded import Guarded
 from dbdyno.guard.launch import ORDINARY, Launch
+from dbdyno.guard.locked_folder import LOCK_NAME
 from dbdyno.servers.nodes.daemon import Daemon, free_port
 from dbdyno.servers.nodes.place import socket_folder
 from dbdyno.servers.protocol import (
@@ -159,7 +160,8 @@ class ProxiedServer:
         )
         self._proxy.write(post)
         for file in folder.iterdir():
-            if file.is_file():
+            # The lock stays ours: a clean-up removes only what is locked by its own user.
+            if file.is_file() and file.name != LOCK_NAME:
                 daemon.give(file, mode=0o600)
         self._run(post, daemon, tool)
         self._daemons.append(daemon)
