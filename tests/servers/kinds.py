@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -9,8 +11,11 @@ from typing import Any
 
 import psycopg
 import pymysql
+import pytest
 
+from dbdyno.errors import ServerError
 from dbdyno.servers import Server
+from traces import wait_until_dead
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +39,15 @@ class KindUnderTest:
     """A setting by which we watch it."""
     says_it_is_ready: str
     says_wrong_password: str
+
+
+def kill_behind_its_back(server: Server) -> None:
+    """Kills its process, which is noticed."""
+    (pid,) = server.node.processes()[:1]
+    os.kill(pid, signal.SIGKILL)
+    wait_until_dead(server)
+    with pytest.raises(ServerError, match=r"killed by signal 9 \(SIGKILL\)"):
+        server.check()
 
 
 def rows_of(server: Server, statement: str) -> Any:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from kinds import connect_mysql, rows_of
+from kinds import rows_of
+from mysql_compatible import (
+    assert_clients_may_encrypt,
+    assert_contents_are_those_of_mariadb,
+    assert_passwords_are_needed,
+    assert_rows_survive_a_kill,
+)
 
 from dbdyno.errors import ServerError
 from dbdyno.servers import Server, open_server, parse_provision
@@ -19,7 +23,7 @@ from dbdyno.servers.databases.dolt.query import COUNTED
 from dbdyno.servers.protocol import Source
 from dbdyno.servers.registry import refuse_connection
 from dbdyno.servers.sources import go
-from traces import LIMIT_S, nothing_left, wait_until_dead
+from traces import nothing_left
 
 DOLT = "dolt:1.59"
 nightly = pytest.mark.nightly  # Builds Dolt from its modules where it is not in the cache.
@@ -124,15 +128,7 @@ def test_facts_contents_and_counters_are_the_server_s(server: Server, tmp_path: 
     assert after.keys() == COUNTED
     assert after["Com_insert"] - before["Com_insert"] == 1
     assert database.tables() == {"t": "`sbtest`.`t`"}
-    contents = database.contents("t", checksum=True)
-    with open_server("mariadb@system", {}, tmp_path / "mariadb") as other:
-        other.start()
-        for statement in statements:
-            rows_of(other, statement)
-        assert other.database.contents("t", checksum=True) == contents
-    assert contents.rows == 3
-    rows_of(server, "UPDATE t SET id = 4 WHERE id = 3")
-    assert database.contents("t", checksum=True).checksum != contents.checksum
+    assert_contents_are_those_of_mariadb(server, statements, tmp_path / "mariadb")
     rows_of(server, "CREATE TABLE untold (id INT PRIMARY KEY, h TIME)")
     with pytest.raises(ServerError, match="can't turn `h`, a time, into text"):
         database.contents("untold", checksum=True)
@@ -143,25 +139,12 @@ def test_facts_contents_and_counters_are_the_server_s(server: Server, tmp_path: 
 
 @nightly
 def test_whoever_has_no_password_is_refused(server: Server) -> None:
-    target = server.entry.target("tcp")
-    with connect_mysql(target) as connection, connection.cursor() as cursor:
-        assert cursor.execute("SELECT 1") == 1
-    for user in ("dbdyno", "root"):
-        with pytest.raises(Exception, match=r"(?i)access denied|no authentication"):
-            connect_mysql({**target, "user": user, "password": ""})
+    assert_passwords_are_needed(server, r"(?i)access denied|no authentication")
 
 
 @nightly
 def test_a_killed_server_starts_again_with_its_rows(server: Server) -> None:
-    rows_of(server, "CREATE TABLE t (id INT PRIMARY KEY)")
-    rows_of(server, "INSERT INTO t VALUES (1)")
-    (pid,) = server.node.processes()[:1]
-    os.kill(pid, signal.SIGKILL)
-    wait_until_dead(server)
-    with pytest.raises(ServerError, match=r"killed by signal 9 \(SIGKILL\)"):
-        server.check()
-    server.node.restart(LIMIT_S)
-    assert list(rows_of(server, "SELECT id FROM t")) == [{"id": 1}]
+    assert_rows_survive_a_kill(server)
 
 
 @nightly
@@ -186,13 +169,7 @@ def test_what_it_does_not_start_with_is_named(
 
 @nightly
 def test_clients_may_encrypt(tmp_path: Path) -> None:
-    with open_server(DOLT, {}, tmp_path, tls=True) as server:
-        server.start()
-        target = server.entry.target("tcp")
-        unchecked = {"ssl_disabled": False, "ssl_verify_cert": False}
-        with connect_mysql(target, **unchecked) as connection, connection.cursor() as cursor:
-            cursor.execute("SHOW STATUS LIKE 'Ssl_cipher'")
-            assert connection._secure  # type: ignore[attr-defined]
+    assert_clients_may_encrypt(DOLT, tmp_path)
 
 
 @nightly

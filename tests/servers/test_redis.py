@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hostile import served, trickle
+from kinds import kill_behind_its_back
 
 from dbdyno.collect import Watched
 from dbdyno.collect.sources.redis import COLLECTOR
@@ -19,7 +18,7 @@ from dbdyno.model import Missing
 from dbdyno.servers import Server, open_server, parse_provision
 from dbdyno.servers.databases.redis.query import durability
 from dbdyno.servers.databases.redis.session import Place, RedisSession
-from traces import LIMIT_S, nothing_left, wait_until_dead
+from traces import LIMIT_S, nothing_left
 
 SYSTEM = "redis@system"
 
@@ -100,11 +99,7 @@ def test_settings_by_which_we_watch_are_refused(tmp_path: Path, name: str) -> No
 def test_a_killed_server_is_noticed_and_starts_again(server: Server) -> None:
     inside = server.database.inside()
     assert inside.rows("SET a 1") == [{"value": "OK"}]
-    (pid,) = server.node.processes()[:1]
-    os.kill(pid, signal.SIGKILL)
-    wait_until_dead(server)
-    with pytest.raises(ServerError, match=r"killed by signal 9 \(SIGKILL\)"):
-        server.check()
+    kill_behind_its_back(server)
     with pytest.raises((LostError, ConnectError)):
         inside.rows("GET a")
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from kinds import connect_mysql, rows_of
+from kinds import rows_of
+from mysql_compatible import (
+    assert_clients_may_encrypt,
+    assert_contents_are_those_of_mariadb,
+    assert_passwords_are_needed,
+    assert_rows_survive_a_kill,
+)
 
 from dbdyno.collect import Watched
 from dbdyno.collect.sources.tidb import COLLECTOR
@@ -17,7 +21,7 @@ from dbdyno.model import Missing
 from dbdyno.servers import Server, open_server, parse_provision
 from dbdyno.servers.protocol import Source
 from dbdyno.servers.sources import go
-from traces import LIMIT_S, nothing_left, wait_until_dead
+from traces import nothing_left
 
 TIDB = "tidb:2025"
 nightly = pytest.mark.nightly  # Builds TiDB from its modules where it is not in the cache.
@@ -88,15 +92,7 @@ def test_facts_settings_contents_and_metrics_are_the_server_s(
     assert after["rows_changed"] - before["rows_changed"] >= 3
     assert after["store_written_bytes"] > before["store_written_bytes"]
     assert database.tables() == {"t": "`sbtest`.`t`"}
-    contents = database.contents("t", checksum=True)
-    with open_server("mariadb@system", {}, tmp_path / "mariadb") as other:
-        other.start()
-        for statement in statements:
-            rows_of(other, statement)
-        assert other.database.contents("t", checksum=True) == contents
-    assert contents.rows == 3
-    rows_of(server, "UPDATE t SET id = 4 WHERE id = 3")
-    assert database.contents("t", checksum=True).checksum != contents.checksum
+    assert_contents_are_those_of_mariadb(server, statements, tmp_path / "mariadb")
     assert database.size_bytes() > 0
     users = {row["User"] for row in rows_of(server, "SELECT User FROM mysql.user")}
     assert users == {"dbdyno"}
@@ -104,25 +100,12 @@ def test_facts_settings_contents_and_metrics_are_the_server_s(
 
 @nightly
 def test_whoever_has_no_password_is_refused(server: Server) -> None:
-    target = server.entry.target("tcp")
-    with connect_mysql(target) as connection, connection.cursor() as cursor:
-        assert cursor.execute("SELECT 1") == 1
-    for user in ("dbdyno", "root"):
-        with pytest.raises(Exception, match=r"(?i)access denied"):
-            connect_mysql({**target, "user": user, "password": ""})
+    assert_passwords_are_needed(server, r"(?i)access denied")
 
 
 @nightly
 def test_a_killed_server_starts_again_with_its_rows(server: Server) -> None:
-    rows_of(server, "CREATE TABLE t (id INT PRIMARY KEY)")
-    rows_of(server, "INSERT INTO t VALUES (1)")
-    (pid,) = server.node.processes()[:1]
-    os.kill(pid, signal.SIGKILL)
-    wait_until_dead(server)
-    with pytest.raises(ServerError, match=r"killed by signal 9 \(SIGKILL\)"):
-        server.check()
-    server.node.restart(LIMIT_S)
-    assert list(rows_of(server, "SELECT id FROM t")) == [{"id": 1}]
+    assert_rows_survive_a_kill(server)
     assert server.database.settings()["tidb_mem_quota_query"] == "123456789"
 
 
@@ -150,10 +133,4 @@ def test_what_it_does_not_take_is_named(tmp_path: Path, settings: dict[str, str]
 
 @nightly
 def test_clients_may_encrypt(tmp_path: Path) -> None:
-    with open_server(TIDB, {}, tmp_path, tls=True) as server:
-        server.start()
-        target = server.entry.target("tcp")
-        unchecked = {"ssl_disabled": False, "ssl_verify_cert": False}
-        with connect_mysql(target, **unchecked) as connection, connection.cursor() as cursor:
-            cursor.execute("SHOW STATUS LIKE 'Ssl_cipher'")
-            assert connection._secure  # type: ignore[attr-defined]
+    assert_clients_may_encrypt(TIDB, tmp_path)

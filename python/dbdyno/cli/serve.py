@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import secrets
 import socket
@@ -13,6 +12,7 @@ import click
 from dbdyno.cli.options import STORE_VARIABLE
 from dbdyno.cli.terminal import say, say_json
 from dbdyno.errors import MachineError, UsageError
+from dbdyno.formats.hosts import is_loopback
 
 _LEAST_TOKEN = 16
 """Least characters of a token from a file."""
@@ -110,14 +110,7 @@ def _token(listen: str, file: Path | None) -> str:
         if len(token) < _LEAST_TOKEN:
             raise UsageError(f"the token in {file} is shorter than {_LEAST_TOKEN} characters")
         return token
-    return "" if _is_loopback(listen) else secrets.token_urlsafe(32)
-
-
-def _is_loopback(listen: str) -> bool:
-    try:
-        return ipaddress.ip_address(listen).is_loopback
-    except ValueError:
-        return listen == "localhost"
+    return "" if is_loopback(listen) else secrets.token_urlsafe(32)
 
 
 def _bound(listen: str, port: int) -> socket.socket:

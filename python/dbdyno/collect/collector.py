@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from dbdyno.collect.tree import Tree
+from dbdyno.errors import ServerError
 from dbdyno.model import Metric, Missing, Reading, SampledSession
 
 Scope = Literal["host", "run"]
@@ -66,8 +67,8 @@ class Watched:
     """All servers of a topology of several, the one that `ask` asks first; empty for a single
     server."""
     exposed: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Program → where its processes tell their metrics, beside what a session is told: `host:port`
-    of HTTP, or the path of a socket."""
+    """Program → addresses at which its processes serve their own metrics: `host:port` for HTTP, or
+    the path of a socket."""
     spend: Callable[[float], None] = lambda _: None
     """Told the processor time, seconds, of each program that a collector has run."""
 
@@ -135,3 +136,42 @@ def of_the_kernel(
         return _KernelFiles(read, tree) if tree.text(needs) else missing
 
     return Collector(source, "host", metrics, opened)
+
+
+@dataclass(frozen=True, slots=True)
+class _Exposed:
+    """Metrics that programs serve, asked for anew for each sample."""
+
+    read: Callable[[Sequence[str]], Iterable[Reading]]
+    addresses: Sequence[str]
+
+    def sample(self) -> Iterable[Reading]:
+        return self.read(self.addresses)
+
+    def close(self) -> None:
+        """Nothing to free: no connection stays open."""
+
+
+def of_a_program(
+    source: str,
+    metrics: tuple[Metric, ...],
+    read: Callable[[Sequence[str]], Sequence[Reading]],
+    *,
+    program: str,
+    what: str,
+) -> Collector:
+    """A collector of what a `program` of the run serves about itself (`Watched.exposed`). `read`
+    gets the addresses of its processes, and may raise `OSError` or `ServerError`; `what` names the
+    metrics in messages: `etcd's metrics`."""
+
+    def opened(watched: Watched) -> Readings | Missing | None:
+        addresses = watched.exposed.get(program)
+        if addresses is None:
+            return None
+        try:
+            read(addresses)
+        except (OSError, ServerError) as error:
+            return Missing(f"{what} can't be read: {error}", "its log may say why")
+        return _Exposed(read, addresses)
+
+    return Collector(source, "run", metrics, opened)

@@ -1,4 +1,4 @@
-"""What programs tell of themselves over HTTP, in the text format of Prometheus."""
+"""Metrics that programs serve over HTTP, in the text format of Prometheus."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ _LIMIT_S = 5.0
 _LONGEST_BYTES = 16_000_000
 
 
-def read_metrics(place: str) -> Mapping[str, float]:
+def read_metrics(address: str) -> Mapping[str, float]:
     """All values at `host:port`, by their names; those with labels twice: under name and labels as
     they are written, and under the name alone, added up.
 
     # Errors
     `OSError` if nobody answers within some seconds, `ServerError` if there are no metrics.
     """
-    connection = http.client.HTTPConnection(place, timeout=_LIMIT_S)
+    connection = http.client.HTTPConnection(address, timeout=_LIMIT_S)
     try:
         connection.request("GET", "/metrics")
         answer = connection.getresponse()
         text = answer.read(_LONGEST_BYTES)
     except http.client.HTTPException as error:
-        raise ServerError(f"{place} tells no metrics: {type(error).__name__}") from error
+        raise ServerError(f"{address} serves no metrics: {type(error).__name__}") from error
     finally:
         connection.close()
     if answer.status != http.client.OK:
-        raise ServerError(f"{place} tells no metrics: {answer.status} {answer.reason}")
+        raise ServerError(f"{address} serves no metrics: {answer.status} {answer.reason}")
     return parse_metrics(text.decode(errors="replace"))
 
 

@@ -203,7 +203,7 @@ class Members:
     front: Front | None = None
     """`None`: no proxies of ours; a single server may have some."""
     exposed: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Program → where its processes tell metrics (`Watched.exposed`); of a single server, too."""
+    """Program → addresses of its own metrics (`Watched.exposed`); of a single server, too."""
 
     def __iter__(self) -> Iterator[Member]:
         return iter(self.servers)

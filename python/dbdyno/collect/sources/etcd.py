@@ -6,14 +6,12 @@ manual asks for 99 of 100 syncs in under 10 ms.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from dbdyno.collect.collector import Collector, Readings, Watched
+from dbdyno.collect.collector import of_a_program
 from dbdyno.collect.exposition import read_metrics
-from dbdyno.errors import ServerError
-from dbdyno.model import Metric, Missing, Reading
+from dbdyno.model import Metric, Reading
 
-_PROGRAM = "etcd"
 _SYNC = "etcd_disk_wal_fsync_duration_seconds"
 _COMMIT = "etcd_disk_backend_commit_duration_seconds"
 _KNOWN: Mapping[str, Metric] = {
@@ -61,17 +59,9 @@ _SLOW_S = "0.008"
 _SLOW = Metric("slow_log_syncs", "", "counter", "Syncs of the log that took over 8 ms")
 
 
-class _Etcd:
-    def __init__(self, place: str) -> None:
-        self._place = place
-        self.sample()
-
-    def sample(self) -> Iterable[Reading]:
-        """Its metrics, by one request."""
-        return [*_readings(read_metrics(self._place))]
-
-    def close(self) -> None:
-        """Nothing is kept open."""
+def _read(addresses: Sequence[str]) -> Sequence[Reading]:
+    (address,) = addresses
+    return [*_readings(read_metrics(address))]
 
 
 def _readings(values: Mapping[str, float]) -> Iterator[Reading]:
@@ -83,14 +73,6 @@ def _readings(values: Mapping[str, float]) -> Iterator[Reading]:
         yield Reading(_SLOW.name, values[f"{_SYNC}_count"] - quick)
 
 
-def _open(watched: Watched) -> Readings | Missing | None:
-    places = watched.exposed.get(_PROGRAM)
-    if places is None:
-        return None
-    try:
-        return _Etcd(*places)
-    except (OSError, ServerError) as error:
-        return Missing(f"etcd's metrics can't be read: {error}", "its log says why it is silent")
-
-
-COLLECTOR = Collector("etcd", "run", (*_KNOWN.values(), _SLOW), _open)
+COLLECTOR = of_a_program(
+    "etcd", (*_KNOWN.values(), _SLOW), _read, program="etcd", what="etcd's metrics"
+)

@@ -9,13 +9,12 @@ from __future__ import annotations
 import csv
 import socket
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from dbdyno.collect.collector import Collector, Readings, Watched
+from dbdyno.collect.collector import of_a_program
 from dbdyno.errors import ServerError
-from dbdyno.model import Metric, Missing, Reading
+from dbdyno.model import Metric, Reading
 
-_PROGRAM = "haproxy"
 _ANSWER_LIMIT_S = 5.0
 _SIDES = ("FRONTEND", "BACKEND")
 _OF_CLIENTS: Mapping[str, Metric] = {
@@ -40,28 +39,20 @@ _UP = Metric("up", "", "gauge", "Processes of HAProxy that send clients to it, b
 _CALLED_UP = ("UP", "no check", "OPEN")
 
 
-class _Haproxy:
-    def __init__(self, places: Sequence[str]) -> None:
-        self._places = places
-        self.sample()
-
-    def sample(self) -> Iterable[Reading]:
-        """Statistics of all processes, by one command each."""
-        sums: defaultdict[tuple[str, str], float] = defaultdict(float)
-        for place in self._places:
-            for reading in _readings(_rows(place)):
-                sums[reading.metric, reading.instance] += reading.value
-        return [Reading(metric, value, instance) for (metric, instance), value in sums.items()]
-
-    def close(self) -> None:
-        """Nothing is kept open."""
+def _read(addresses: Sequence[str]) -> Sequence[Reading]:
+    """Of all processes, by one command each."""
+    sums: defaultdict[tuple[str, str], float] = defaultdict(float)
+    for address in addresses:
+        for reading in _readings(_rows(address)):
+            sums[reading.metric, reading.instance] += reading.value
+    return [Reading(metric, value, instance) for (metric, instance), value in sums.items()]
 
 
-def _rows(place: str) -> Sequence[Mapping[str, str]]:
+def _rows(address: str) -> Sequence[Mapping[str, str]]:
     """Raises `OSError` if nobody answers, `ServerError` for an answer without statistics."""
     with socket.socket(socket.AF_UNIX) as commands:
         commands.settimeout(_ANSWER_LIMIT_S)
-        commands.connect(place)
+        commands.connect(address)
         commands.sendall(b"show stat\n")
         with commands.makefile("r", errors="replace") as answer:
             text = answer.read()
@@ -82,19 +73,10 @@ def _readings(rows: Sequence[Mapping[str, str]]) -> Iterator[Reading]:
             yield Reading(_UP.name, float(row["status"].startswith(_CALLED_UP)), instance)
 
 
-def _open(watched: Watched) -> Readings | Missing | None:
-    places = watched.exposed.get(_PROGRAM)
-    if places is None:
-        return None
-    try:
-        return _Haproxy(places)
-    except (OSError, ServerError) as error:
-        return Missing(f"HAProxy's statistics can't be read: {error}", "its log says why")
-
-
-COLLECTOR = Collector(
+COLLECTOR = of_a_program(
     "haproxy",
-    "run",
     (*_OF_CLIENTS.values(), *_OF_ALL_SERVERS.values(), *_OF_A_SERVER.values(), _UP),
-    _open,
+    _read,
+    program="haproxy",
+    what="HAProxy's statistics",
 )

@@ -6,14 +6,12 @@ Its status variables, which clients of MySQL ask for, count next to nothing.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 
-from dbdyno.collect.collector import Collector, Readings, Watched
+from dbdyno.collect.collector import of_a_program
 from dbdyno.collect.exposition import read_metrics
-from dbdyno.errors import ServerError
-from dbdyno.model import Metric, Missing, Reading
+from dbdyno.model import Metric, Reading
 
-_PROGRAM = "tidb-server"
 _HANDLED = "tidb_server_handle_query_duration_seconds"
 _COMMANDS = "tidb_tikvclient_txn_cmd_duration_seconds"
 _PACKETS = "tidb_server_packet_io_bytes"
@@ -47,36 +45,20 @@ _KNOWN: Mapping[str, Metric] = {
 _OWN = '"internal"'
 
 
-class _Tidb:
-    def __init__(self, place: str) -> None:
-        self._place = place
-        self.sample()
-
-    def sample(self) -> Iterable[Reading]:
-        """Its metrics, by one request."""
-        values = read_metrics(self._place)
-        own: defaultdict[str, float] = defaultdict(float)
-        for sample, value in values.items():
-            if _OWN in sample:
-                own[sample.partition("{")[0]] += value
-        return [
-            Reading(metric.name, values[name] - own[name])
-            for name, metric in _KNOWN.items()
-            if name in values
-        ]
-
-    def close(self) -> None:
-        """Nothing is kept open."""
+def _read(addresses: Sequence[str]) -> Sequence[Reading]:
+    (address,) = addresses
+    values = read_metrics(address)
+    own: defaultdict[str, float] = defaultdict(float)
+    for sample, value in values.items():
+        if _OWN in sample:
+            own[sample.partition("{")[0]] += value
+    return [
+        Reading(metric.name, values[name] - own[name])
+        for name, metric in _KNOWN.items()
+        if name in values
+    ]
 
 
-def _open(watched: Watched) -> Readings | Missing | None:
-    places = watched.exposed.get(_PROGRAM)
-    if places is None:
-        return None
-    try:
-        return _Tidb(*places)
-    except (OSError, ServerError) as error:
-        return Missing(f"TiDB's metrics can't be read: {error}", "its log says why it is silent")
-
-
-COLLECTOR = Collector("tidb", "run", tuple(_KNOWN.values()), _open)
+COLLECTOR = of_a_program(
+    "tidb", tuple(_KNOWN.values()), _read, program="tidb-server", what="TiDB's metrics"
+)

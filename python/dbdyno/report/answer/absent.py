@@ -47,9 +47,11 @@ def _lacks(analysis: Analysis) -> Iterator[str]:
     if analysis.material.left_out:
         yield "what this machine can't run (see above)"
     study = analysis.material.study
-    levels = "; ".join(_left_out(study, analysis))
+    document = _document(study)
+    levels = "; ".join(_left_out(document, analysis))
     if study.scale != study.scales[0]:
-        changes = enumerated(list(_changed_by_scale(study)))
+        scale = document.get("scale", {}).get(study.scale, {})
+        changes = enumerated(list(_changed_by_scale(scale)))
         other = f" has other {changes}" if changes else ""
         without = f", without {levels}" if levels else ""
         yield f"the full study (scale {study.scale}{other}{without})"
@@ -59,10 +61,10 @@ def _lacks(analysis: Analysis) -> Iterator[str]:
         yield "a second repeat"
 
 
-def _left_out(study: Study, analysis: Analysis) -> Iterator[str]:
+def _left_out(document: Mapping[str, Any], analysis: Analysis) -> Iterator[str]:
     """Levels that the file has and no run was planned for, by factor."""
     run = {(name, level) for cell in analysis.cells for name, level in cell.levels.items()}
-    for name, levels in _declared(study).items():
+    for name, levels in _declared(document).items():
         left = [level for level in levels if (name, level) not in run]
         if len(left) == 1:
             yield f"{name}={left[0]}"
@@ -73,9 +75,8 @@ def _left_out(study: Study, analysis: Analysis) -> Iterator[str]:
             yield f"{name} {enumerated([*named, f'{number_word(more)} more'])}"
 
 
-def _changed_by_scale(study: Study) -> Iterator[str]:
-    """What the study's scale has otherwise than its full one, as far as a reader asks for it."""
-    scale = _document(study).get("scale", {}).get(study.scale, {})
+def _changed_by_scale(scale: Mapping[str, Any]) -> Iterator[str]:
+    """What the scale has otherwise than the full study, as far as a reader asks for it."""
     if "options" in _keys(scale):
         yield "amounts of data"
     load = set(_keys(scale.get("load")))
@@ -88,9 +89,8 @@ def _keys(table: object) -> Iterator[str]:
             yield from (key, *_keys(value))
 
 
-def _declared(study: Study) -> Mapping[str, Mapping[str, object]]:
-    """Factor → its levels in the study's file; empty where it is none."""
-    document = _document(study)
+def _declared(document: Mapping[str, Any]) -> Mapping[str, Mapping[str, object]]:
+    """Factor → its levels in the study's file."""
     factors = document.get("factor")
     tables = {"server": document.get("server"), **(factors if isinstance(factors, dict) else {})}
     return {name: table for name, table in tables.items() if isinstance(table, dict)}

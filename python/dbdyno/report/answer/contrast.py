@@ -82,12 +82,13 @@ def of_factor(effect: MainEffect, analysis: Analysis, *, name: str = "") -> Cont
         any(pair.turns is not None for pair in effect.pairs),
         name,
         (min(ratios), max(ratios)) if effect.depends and ratios else None,
-        (sum(not _has_answer(pair) for pair in effect.pairs), len(effect.pairs)),
+        (sum(not has_answer(pair) for pair in effect.pairs), len(effect.pairs)),
     )
 
 
-def _has_answer(comparison: Comparison) -> bool:
-    judgement = comparison.judgement
+def has_answer(result: Comparison | MainEffect) -> bool:
+    """Whether it was decided: not where the two can't be compared."""
+    judgement = result.judgement
     return judgement.verdict.definite and not isinstance(judgement.effect, NotComparable)
 
 

@@ -28,7 +28,7 @@ from dbdyno.report.answer.clauses import (
 from dbdyno.report.answer.contrast import Contrast, level_names, of_comparison, of_factor
 from dbdyno.report.answer.expected import expected_errors
 from dbdyno.report.answer.fitting import Wordings, fitted, words_in
-from dbdyno.report.answer.here import answering, lacking
+from dbdyno.report.answer.here import answering, compared_here, lacking
 from dbdyno.report.answer.leading import Led, Listing, Rise, Unmeasured, leading
 from dbdyno.report.answer.listing import listed
 from dbdyno.report.answer.outage_note import outage_notes
@@ -105,20 +105,14 @@ def _sentences(analysis: Analysis) -> Iterator[Wordings]:
         yield _nothing(analysis)
         return
     leads = [lead for lead in leading(analysis) if not isinstance(lead.what, Unmeasured)]
-    found = answering(analysis.comparisons, analysis)
-    # A side without a complete run is named as not measured, and no open question.
-    compared = [
-        comparison
-        for comparison in found
-        if comparison.point.counted and comparison.baseline.counted
-    ]
+    compared = compared_here(analysis)
     if leads:
         for lead in leads:
             yield tuple(_of_lead(lead, analysis, is_first=lead is leads[0]))
         yield from _beside_open(leads, compared, analysis)
     elif compared:
         yield from _of_compared(compared, analysis)
-    elif analysis.comparisons and not found:
+    elif analysis.comparisons and not answering(analysis.comparisons, analysis):
         yield "What was compared is the same on this machine: only its noise was measured."
     else:
         yield from _ranking(analysis)

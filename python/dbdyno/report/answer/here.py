@@ -36,6 +36,16 @@ def answering(compared: Iterable[Comparison], analysis: Analysis) -> tuple[Compa
     )
 
 
+def compared_here(analysis: Analysis) -> tuple[Comparison, ...]:
+    """Those of them whose sides both have a complete run: a side without one is named as not
+    measured, and is no open question."""
+    return tuple(
+        comparison
+        for comparison in answering(analysis.comparisons, analysis)
+        if comparison.point.counted and comparison.baseline.counted
+    )
+
+
 def _levels(cell: Cell) -> Levels:
     return frozenset(cell.levels.items())
 

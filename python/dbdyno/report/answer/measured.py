@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
+from dbdyno.formats.hosts import is_loopback
 from dbdyno.model import Study
 from dbdyno.report.analysis.analyse import Analysis
 from dbdyno.report.answer.disk import disk_words
@@ -130,9 +131,7 @@ def _is_elsewhere(run: RunMaterial) -> bool:
     """Whether the server is reached by the name of another machine."""
     kind, _, url = run.manifest.provision.partition(":")
     host = urlsplit(url).hostname if kind == "url" else None
-    return host is not None and not (
-        host == "localhost" or host.startswith("127.") or host == "::1"
-    )
+    return host is not None and not is_loopback(host)
 
 
 def _busy_s(runs: Iterable[RunMaterial]) -> float:

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from dbdyno.formats.study import SMOKE
 from dbdyno.report.analysis.analyse import Analysis
 from dbdyno.report.analysis.comparisons import Comparison, MainEffect
-from dbdyno.report.answer.here import answering
+from dbdyno.report.answer.contrast import has_answer
+from dbdyno.report.answer.here import compared_here
 from dbdyno.report.answer.leading import leading
 from dbdyno.report.gates.gate import Gate, GateState, fewest_blocks
 from dbdyno.report.material.imported import imports, tools
 from dbdyno.report.terms.everyday import counted
-from dbdyno.stats import NotComparable, Verdict
+from dbdyno.stats import Verdict
 
 SOURCES = "where-the-numbers-come-from"
 """The section that says who measured."""
@@ -102,19 +103,19 @@ def _how_sure(gate: Gate, analysis: Analysis) -> str:
     words = gate.brief or counted(fewest_blocks(analysis), "repeat")
     if gate.state == "doubtful" and not gate.brief:
         words = f"only {words}"
-    verdicts = [_verdict(result) for result in _answered(analysis)]
+    answered = _answered(analysis)
     if analysis.material.plan.scale == SMOKE:
         return f"not sure: a smoke run, {words}"
-    if not verdicts:
+    if not answered:
         return f"not sure: {words}" if fewest_blocks(analysis) == 1 else words
-    sure = [verdict for verdict in verdicts if verdict.definite]
+    sure = [result for result in answered if has_answer(result)]
     if not sure:
         return f"not sure: {words}"
-    if len(sure) < len(verdicts):
+    if len(sure) < len(answered):
         return f"sure (95\u202f%), but for each “can't tell”; {words}"
-    if _is_mean_alone(analysis):
+    if any(not has_answer(pair) for pair in _averaged(answered)):
         return f"sure (95\u202f%) of the average alone: {words}"
-    if set(sure) == {Verdict.EQUIVALENT}:
+    if all(result.judgement.verdict is Verdict.EQUIVALENT for result in sure):
         return f"sure (95\u202f%): {words}"
     return f"sure which is better (95\u202f%): {words}"
 
@@ -125,23 +126,13 @@ def _answered(analysis: Analysis) -> Sequence[Comparison | MainEffect]:
     leads = leading(analysis)
     if leads:
         return [lead.what for lead in leads if isinstance(lead.what, Comparison | MainEffect)]
-    compared = [
-        comparison
-        for comparison in answering(analysis.comparisons, analysis)
-        if comparison.point.counted and comparison.baseline.counted
-    ]
+    compared = compared_here(analysis)
     top = max((comparison.point.clients for comparison in compared), default=0)
     return [comparison for comparison in compared if comparison.point.clients == top]
 
 
-def _is_mean_alone(analysis: Analysis) -> bool:
-    """Whether the answer is of means, some of whose comparisons have no answer of their own."""
-    means = [result for result in _answered(analysis) if isinstance(result, MainEffect)]
-    return any(not _verdict(pair).definite for mean in means for pair in mean.pairs)
-
-
-def _verdict(result: Comparison | MainEffect) -> Verdict:
-    """Without an effect, none that tells anything."""
-    judgement = result.judgement
-    is_open = isinstance(judgement.effect, NotComparable)
-    return Verdict.CANNOT_TELL if is_open else judgement.verdict
+def _averaged(answered: Sequence[Comparison | MainEffect]) -> Iterator[Comparison]:
+    """The comparisons of which means are made."""
+    for result in answered:
+        if isinstance(result, MainEffect):
+            yield from result.pairs

@@ -85,8 +85,8 @@ class ProxiedServer:
         else there is none."""
         behind = self._server.members
         places = [*filter(None, map(self._proxy.metrics, self._posts))]
-        told = {self._wish.kind: places} if places else {}
-        members = replace(behind, front=self._front, exposed={**behind.exposed, **told})
+        own = {self._wish.kind: places} if places else {}
+        members = replace(behind, front=self._front, exposed={**behind.exposed, **own})
         promotion, redirect = members.promotion, self._proxy.redirect
         if members.supervisor is not None and self._proxy.checks_health:
             return members

@@ -9,56 +9,42 @@ from __future__ import annotations
 import json
 import re
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from dbdyno.errors import ServerError
-from dbdyno.model.session import SampledSession, Session
 from dbdyno.servers.contents import Contents
 from dbdyno.servers.databases.dolt import query
 from dbdyno.servers.databases.dolt.contents import contents
 from dbdyno.servers.databases.dolt.program import PROGRAM
 from dbdyno.servers.databases.mysql import query as mysql
-from dbdyno.servers.databases.mysql.session import Address, MysqlSession
-from dbdyno.servers.folder_size import size_of
-from dbdyno.servers.nodes.own import OwnServer
-from dbdyno.servers.protocol import DATABASE, ROLE, Capacity, ServerSpec, Transport
-from dbdyno.servers.setting import changed_by_study, refuse_reserved, unknown_setting
+from dbdyno.servers.databases.mysql.compatible import MysqlCompatible, typed
+from dbdyno.servers.protocol import ROLE, Capacity
+from dbdyno.servers.setting import unknown_setting
 
 _INIT_LIMIT_S = 120.0
-_TITLE = "Dolt"
-_RESERVED = frozenset(
-    {
-        "cfg_dir",
-        "data_dir",
-        "listener.host",
-        "listener.port",
-        "listener.socket",
-        "listener.tls_cert",
-        "listener.tls_key",
-        "port",
-        "privilege_file",
-        "socket",
-    }
-)
-"""Settings that dbdyno needs to reach and watch the server."""
-_WORDS: Mapping[str, bool] = {"true": True, "on": True, "false": False, "off": False}
 
 
-class DoltServer(OwnServer):
-    """Its one account, the role `dbdyno`, has all privileges and a password made for the run, on
-    the Unix socket too: Dolt takes a client of either for one of localhost."""
+class DoltServer(MysqlCompatible):
+    """Its account is the same on its Unix socket: Dolt takes a client of either for one of
+    localhost."""
 
-    _DRIVER = "mysql"
-    _STOP = signal.SIGTERM
-    _session: MysqlSession
-
-    def __init__(self, spec: ServerSpec, folder: Path) -> None:
-        refuse_reserved(spec.settings, _RESERVED)
-        super().__init__(spec, folder)
-        self._folder = Path()
-        self._session = MysqlSession(_TITLE, Address(ROLE))
+    _TITLE = "Dolt"
+    _RESERVED = frozenset(
+        {
+            "cfg_dir",
+            "data_dir",
+            "listener.host",
+            "listener.port",
+            "listener.socket",
+            "listener.tls_cert",
+            "listener.tls_key",
+            "port",
+            "privilege_file",
+            "socket",
+        }
+    )
 
     def start(self) -> None:
         """Installs, makes account and database, configures, starts and waits until it takes
@@ -82,10 +68,6 @@ class DoltServer(OwnServer):
         return self._installed().folder / PROGRAM
 
     @property
-    def _data(self) -> Path:
-        return self._folder / "data"
-
-    @property
     def _home(self) -> Path:
         return self._folder / "home"
 
@@ -103,12 +85,7 @@ class DoltServer(OwnServer):
     def _make_account(self) -> None:
         """Before the first start: otherwise the server makes a `root` without a password."""
         statements = self._folder / "accounts.sql"
-        self._daemon.write_private(
-            statements,
-            f"CREATE DATABASE {DATABASE};\n"
-            f"CREATE USER '{ROLE}'@'%' IDENTIFIED BY '{self._password}';\n"
-            f"GRANT ALL PRIVILEGES ON *.* TO '{ROLE}'@'%' WITH GRANT OPTION;\n",
-        )
+        self._daemon.write_private(statements, self._account_statements())
         self._daemon.run_helper(
             [self._program, f"--data-dir={self._data}", "sql"],
             cwd=self._data,
@@ -137,25 +114,17 @@ class DoltServer(OwnServer):
         }
         for name, value in self._spec.settings.items():
             if "." in name:
-                _put(document, name, _typed(value))
+                _put(document, name, typed(value))
             else:
-                variables[name] = _typed(value)
+                variables[name] = typed(value)
         self._daemon.write_private(self._configuration, json.dumps(document, indent=2))
 
     def _launch(self) -> None:
-        self._daemon.launch(
+        self._launch_program(
             [self._program, "sql-server", f"--config={self._configuration}"],
-            cwd=self._data,
-            env=self._own_environment(),
-            death_signal=signal.SIGTERM,
+            self._own_environment(),
+            signal.SIGTERM,
         )
-        self._session = MysqlSession(_TITLE, self._place())
-
-    def _place(self) -> Address:
-        return Address(ROLE, self._password, DATABASE, self._socket)
-
-    def _greet(self) -> None:
-        self._session.connection()
 
     def _not_started(self, reason: str) -> ServerError:
         log, name = self._logged(), self._daemon.name
@@ -170,21 +139,8 @@ class DoltServer(OwnServer):
         why = complaints[-1].strip() if complaints else reason
         return ServerError(f"{name} did not start: {why}", hint=self._daemon.log_tail())
 
-    def target(self, transport: Transport | None = None) -> Mapping[str, object]:
-        """The Unix socket, or its address; either with this run's password."""
-        return {**super().target(transport), "password": self._password}
-
-    def facts(self) -> Mapping[str, object]:
-        """Facts about the package, the program and the running server."""
-        return {
-            **self._package_facts(),
-            **query.facts(self._session),
-            "settings_changed": changed_by_study(self._spec.settings),
-        }
-
-    def settings(self) -> Mapping[str, str]:
-        """All global variables, most of which mean something in MySQL only."""
-        return mysql.settings(self._session)
+    def _stated_facts(self) -> Mapping[str, object]:
+        return query.facts(self._session)
 
     def counters(self) -> Mapping[str, int]:
         """Those that Dolt counts."""
@@ -195,32 +151,9 @@ class DoltServer(OwnServer):
         # Its variable `back_log` is -1, whatever queue the server asks the kernel for.
         return replace(mysql.capacity(self._session), accept_queue=None)
 
-    def size_bytes(self) -> int:
-        """Of its data folder, history and journal included."""
-        return size_of(self._data)
-
     def contents(self, table: str, *, checksum: bool) -> Contents:
         """Contents of a table in the database under load."""
-        return contents(self._inside(), table, checksum=checksum)
-
-    def tables(self) -> Mapping[str, str]:
-        """Tables of the database under load."""
-        return mysql.tables(self._session, DATABASE)
-
-    def table_files(self, table: str) -> Sequence[Path]:
-        """None that are a table's alone: all are chunks of one store."""
-        return ()
-
-    def ask(self) -> SampledSession | None:
-        """A session like an application's; its statements are counted with all others."""
-        return self._inside()
-
-    def inside(self) -> Session:
-        """Opens a session as its role."""
-        return self._inside()
-
-    def _inside(self) -> MysqlSession:
-        return MysqlSession(_TITLE, self._place(), answer_limit_s=None)
+        return contents(self.inside(), table, checksum=checksum)
 
 
 def _put(document: dict[str, object], name: str, value: object) -> None:
@@ -232,10 +165,3 @@ def _put(document: dict[str, object], name: str, value: object) -> None:
             raise ServerError(f"`{name}`: `{table}` has a value of its own and can't have keys")
         document = inner
     document[key] = value
-
-
-def _typed(value: str) -> object:
-    """A whole number or a truth as such, all else as text: Dolt is strict about types."""
-    if value.lower() in _WORDS:
-        return _WORDS[value.lower()]
-    return int(value) if re.fullmatch(r"-?\d+", value) else value

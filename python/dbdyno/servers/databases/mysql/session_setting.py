@@ -16,7 +16,7 @@ def try_setting(session: MysqlSession, name: str, value: str) -> None:
     refuses.
     """
     try:
-        session.rows(f"SET SESSION {name} = {_literal(value)}")
+        session.rows(f"SET SESSION {name} = {literal(value)}")
     except ServerError as error:
         number = getattr(error.__cause__, "args", (None,))[0]
         if number == _READ_ONLY:
@@ -38,7 +38,7 @@ def try_setting(session: MysqlSession, name: str, value: str) -> None:
         raise
 
 
-def _literal(value: str) -> str:
+def literal(value: str) -> str:
     """A number as it is, all else quoted."""
     try:
         float(value)

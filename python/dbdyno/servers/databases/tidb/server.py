@@ -10,68 +10,49 @@ from __future__ import annotations
 import json
 import re
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from dbdyno.errors import ServerError
-from dbdyno.model.session import SampledSession, Session
 from dbdyno.servers.contents import Contents
-from dbdyno.servers.databases.mysql import query as mysql
+from dbdyno.servers.databases.mysql.compatible import MysqlCompatible, typed
 from dbdyno.servers.databases.mysql.contents import contents
-from dbdyno.servers.databases.mysql.session import Address, MysqlSession
+from dbdyno.servers.databases.mysql.session_setting import literal
 from dbdyno.servers.databases.tidb import query
 from dbdyno.servers.databases.tidb.program import PROGRAM
-from dbdyno.servers.folder_size import size_of
 from dbdyno.servers.nodes.daemon import free_port
-from dbdyno.servers.nodes.own import OwnServer
-from dbdyno.servers.protocol import (
-    DATABASE,
-    ROLE,
-    Capacity,
-    Members,
-    ServerSpec,
-    Transport,
-)
-from dbdyno.servers.setting import changed_by_study, refuse_reserved, unknown_setting
-
-_TITLE = "TiDB"
-_RESERVED = frozenset(
-    {
-        "advertise-address",
-        "datadir",
-        "host",
-        "initialize-sql-file",
-        "path",
-        "port",
-        "security.ssl-cert",
-        "security.ssl-key",
-        "socket",
-        "status.report-status",
-        "status.status-host",
-        "status.status-port",
-        "store",
-        "temp-dir",
-        "tmp-storage-path",
-    }
-)
-"""Settings that dbdyno needs to reach and watch the server."""
-_WORDS: Mapping[str, bool] = {"true": True, "on": True, "false": False, "off": False}
+from dbdyno.servers.protocol import Capacity, Members, ServerSpec
+from dbdyno.servers.setting import unknown_setting
 
 
-class TidbServer(OwnServer):
-    """Its one account, the role `dbdyno`, has all privileges and a password made for the run, on
-    the Unix socket too."""
+class TidbServer(MysqlCompatible):
+    """It makes its account with its store, which has a log of 256 MB from the beginning, and serves
+    its metrics by HTTP."""
 
-    _DRIVER = "mysql"
-    _STOP = signal.SIGTERM
-    _session: MysqlSession
+    _TITLE = "TiDB"
+    _RESERVED = frozenset(
+        {
+            "advertise-address",
+            "datadir",
+            "host",
+            "initialize-sql-file",
+            "path",
+            "port",
+            "security.ssl-cert",
+            "security.ssl-key",
+            "socket",
+            "status.report-status",
+            "status.status-host",
+            "status.status-port",
+            "store",
+            "temp-dir",
+            "tmp-storage-path",
+        }
+    )
 
     def __init__(self, spec: ServerSpec, folder: Path) -> None:
-        refuse_reserved(spec.settings, _RESERVED)
         super().__init__(spec, folder)
-        self._folder = Path()
         self._status_port = 0
-        self._session = MysqlSession(_TITLE, Address(ROLE))
 
     def start(self) -> None:
         """Installs and configures it, starts it with account and database, waits until it takes
@@ -80,13 +61,8 @@ class TidbServer(OwnServer):
         for folder in (self._data, self._temporary):
             folder.mkdir()
             self._daemon.give(folder, mode=0o700)
-        self._daemon.write_private(
-            self._accounts,
-            f"CREATE DATABASE {DATABASE};\n"
-            f"CREATE USER '{ROLE}'@'%' IDENTIFIED BY '{self._password}';\n"
-            f"GRANT ALL PRIVILEGES ON *.* TO '{ROLE}'@'%' WITH GRANT OPTION;\n"
-            "DROP USER 'root'@'%';\n",
-        )
+        statements = self._account_statements() + "DROP USER 'root'@'%';\n"
+        self._daemon.write_private(self._accounts, statements)
         self._serve()
         self._accounts.unlink()
         self._set_variables()
@@ -99,10 +75,6 @@ class TidbServer(OwnServer):
     @property
     def _program(self) -> Path:
         return self._installed().folder / PROGRAM
-
-    @property
-    def _data(self) -> Path:
-        return self._folder / "data"
 
     @property
     def _temporary(self) -> Path:
@@ -155,32 +127,22 @@ class TidbServer(OwnServer):
         self._daemon.write_private(self._configuration, "".join(lines))
 
     def _launch(self) -> None:
-        self._daemon.launch(
+        self._launch_program(
             [self._program, f"-config={self._configuration}", "-config-strict"],
-            cwd=self._data,
-            env=self._environment("TIDB", "MYSQL"),
-            death_signal=signal.SIGKILL,
+            self._environment("TIDB", "MYSQL"),
+            signal.SIGKILL,
         )
-        self._session = MysqlSession(_TITLE, self._place())
-
-    def _place(self) -> Address:
-        return Address(ROLE, self._password, DATABASE, self._socket)
-
-    def _greet(self) -> None:
-        self._session.connection()
 
     def _set_variables(self) -> None:
         """Sets the study's system variables. Raises `ServerError` for what TiDB does not take."""
+        known = self.settings()
         for name, value in self._spec.settings.items():
             if _is_key(name):
                 continue
-            known = self.settings()
             if name not in known:
                 otherwise = "`SHOW GLOBAL VARIABLES` of a running TiDB lists all"
                 raise unknown_setting(self._daemon.name, name, known, otherwise)
-            number = re.fullmatch(r"-?\d+(\.\d+)?", value)
-            written = value if number else "'" + value.replace("'", "''") + "'"
-            self._session.rows(f"SET GLOBAL {name} = {written}")
+            self._session.rows(f"SET GLOBAL {name} = {literal(value)}")
 
     def _not_started(self, reason: str) -> ServerError:
         log, name = self._logged(), self._daemon.name
@@ -191,21 +153,8 @@ class TidbServer(OwnServer):
         why = stated[-1].replace('\\"', '"') if stated else reason
         return ServerError(f"{name} did not start: {why}", hint=self._daemon.log_tail())
 
-    def target(self, transport: Transport | None = None) -> Mapping[str, object]:
-        """The Unix socket, or its address; either with this run's password."""
-        return {**super().target(transport), "password": self._password}
-
-    def facts(self) -> Mapping[str, object]:
-        """Facts about the package, the program and the running server."""
-        return {
-            **self._package_facts(),
-            **query.facts(self._session),
-            "settings_changed": changed_by_study(self._spec.settings),
-        }
-
-    def settings(self) -> Mapping[str, str]:
-        """All global variables; some mean something in MySQL only."""
-        return mysql.settings(self._session)
+    def _stated_facts(self) -> Mapping[str, object]:
+        return query.facts(self._session)
 
     def counters(self) -> Mapping[str, int]:
         """None: its status variables count no work, and its metrics are sampled."""
@@ -215,32 +164,9 @@ class TidbServer(OwnServer):
         """From its settings and current connections."""
         return query.capacity(self._session)
 
-    def size_bytes(self) -> int:
-        """Of its data folder, dead versions of rows and a log of 256 MB, made at once, included."""
-        return size_of(self._data)
-
     def contents(self, table: str, *, checksum: bool) -> Contents:
         """Contents of a table in the database under load."""
-        return contents(self._inside(), table, checksum=checksum)
-
-    def tables(self) -> Mapping[str, str]:
-        """Tables of the database under load."""
-        return mysql.tables(self._session, DATABASE)
-
-    def table_files(self, table: str) -> Sequence[Path]:
-        """None that are a table's alone: all are keys of one store."""
-        return ()
-
-    def ask(self) -> SampledSession | None:
-        """A session like an application's; its statements are counted with all others."""
-        return self._inside()
-
-    def inside(self) -> Session:
-        """Opens a session as its role."""
-        return self._inside()
-
-    def _inside(self) -> MysqlSession:
-        return MysqlSession(_TITLE, self._place(), answer_limit_s=None)
+        return contents(self.inside(), table, checksum=checksum)
 
 
 def _is_key(name: str) -> bool:
@@ -249,9 +175,5 @@ def _is_key(name: str) -> bool:
 
 
 def _typed(value: str) -> object:
-    """A whole number, a fraction or a truth as such, all else as text."""
-    if value.lower() in _WORDS:
-        return _WORDS[value.lower()]
-    if re.fullmatch(r"-?\d+", value):
-        return int(value)
-    return float(value) if re.fullmatch(r"-?\d+\.\d+", value) else value
+    """A fraction as such, too."""
+    return float(value) if re.fullmatch(r"-?\d+\.\d+", value) else typed(value)

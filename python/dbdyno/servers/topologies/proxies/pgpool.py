@@ -108,7 +108,7 @@ class Pgpool:
         return post.folder / f".s.PGSQL.{post.port}"
 
     def metrics(self, _post: Post) -> None:
-        """Its clients' port tells them, and nobody asks."""
+        """It has them at its clients' port; no collector reads them there."""
 
     def most_clients(self, settings: Mapping[str, str]) -> int:
         """A process for each: further clients wait until one is free."""

@@ -109,7 +109,7 @@ class Proxy(Protocol):
         """A Unix socket that accepts connections when it is ready."""
 
     def metrics(self, post: Post) -> str | None:
-        """The path of a socket where it tells its statistics; `None`: it has none."""
+        """The path of a socket at which it serves its statistics; `None`: none are read."""
 
     def most_clients(self, settings: Mapping[str, str]) -> int:
         """Clients of one process, at most."""
